@@ -22,7 +22,7 @@ from unveil.models.registry import MODELS
 from unveil.models.requirement_words import parse_models
 from unveil.project import model_words
 from unveil.project import rules as policy_rules
-from unveil.sources.engines.address import OPENERS, SCHEMES
+from unveil.sources.engines.address import OPENERS
 from unveil.tables.rules import RULES, ThresholdRule, register
 
 PEOPLE = pl.DataFrame(
@@ -37,7 +37,7 @@ PEOPLE = pl.DataFrame(
 @pytest.fixture(scope="module", autouse=True)
 def added() -> Iterator[dict[str, Any]]:
     """Run the examples as a module, and take what they register away again."""
-    tables: list[Any] = [MODELS, policy_rules.RULES, model_words.MODEL_WORDS, mechanisms._OWN, RULES, SCHEMES, OPENERS]  # noqa: SLF001 - to leave no trace
+    tables: list[Any] = [MODELS, policy_rules.RULES, model_words.MODEL_WORDS, mechanisms._OWN, RULES, OPENERS]  # noqa: SLF001 - to leave no trace
     before = [one.copy() for one in tables]
     module = ModuleType("contributed")
     sys.modules["contributed"] = module

@@ -427,3 +427,12 @@ def test_a_file_is_read_once(options: dict[str, Any], tmp_path: Path, monkeypatc
     monkeypatch.setattr(FileSource, "_read", counted)
     unveil.check(tmp_path / "release.csv", {"k_anonymity": 2}, key=["a", "b"], sensitive="s", **options)
     assert len(reads) == 1
+
+
+def test_counts_say_of_other_columns_what_their_records_say() -> None:
+    people = pl.DataFrame({"who": [at // 2 for at in range(80)], "age": [at % 40 for at in range(80)], "sex": ["f", "m"] * 40})
+    of_records, of_counts = (
+        unveil.check(data, {"k_anonymity": 2}, key="age") for data in (people, unveil.count(people, people.columns))
+    )
+    assert of_counts.unmeasured == of_records.unmeasured
+    assert [(one.column, one.unique, one.with_key) for one in of_counts.unmeasured] == [("who", 0, 80), ("sex", 0, 0)]

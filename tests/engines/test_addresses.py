@@ -7,13 +7,15 @@ import sys
 import traceback
 
 import duckdb
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import unveil
 from unveil.errors import ArgumentError, UnveilError
-from unveil.sources.engines.address import parse
+from unveil.sources import open_source
+from unveil.sources.engines.address import OPENERS, parse
 from unveil.sources.engines.sql import quoted
 
 SECRET = "hunter2"  # noqa: S105 - the one that must not be seen
@@ -101,3 +103,10 @@ def test_the_extra_that_is_missing_is_named(address: str, module: str, extra: st
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(unveil.errors.MissingExtraError, match=rf"pip install 'unveil\[{extra}\]'"):
         unveil.count(address, ["a"])
+
+
+def test_one_line_names_a_new_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        OPENERS, "memory", lambda address, _: open_source(pl.DataFrame({"age": [1, 2], "at": [address.target] * 2}))
+    )
+    assert unveil.count("memory://here?table=t", "at").columns[0].values == ("here",)

@@ -276,7 +276,10 @@ class Counts:
     def as_source(self) -> Source:
         """Return the table in the form of data, so that every measure that works on counts accepts it in place of data."""
         if self.weight is not None:
-            raise CountsError("a weighted count table cannot be counted again: the weights of single records are lost.")
+            raise CountsError(
+                "a weighted count table cannot be counted again: the weights of single records are lost; count the weights as a "
+                "column, and name that column as weights."
+            )
         pairs = zip(self.columns, self.codes, strict=True)
         return counted_source({column.name: (column.values, codes) for column, codes in pairs}, self.n)
 

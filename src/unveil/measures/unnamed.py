@@ -162,6 +162,8 @@ def records_alone(key: Sequence[Coded], others: Sequence[Coded]) -> tuple[int, d
 
 def _beside(study: Study, columns: Sequence[str], person: str | None, key: Sequence[str]) -> tuple[int, dict[str, int]]:
     """Count the uniques by the key, and by the key together with each column; in an engine, only those by the key."""
+    if study.source.of_counts:
+        return unique_by(study, key, person)[0], {name: unique_by(study, [*key, name], person)[0] for name in columns}
     if study.source.can_count:
         return unique_by(study, key, person)[0], {}
     coded = study.coded([*key, *columns, *([] if person is None else [person])])

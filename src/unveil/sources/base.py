@@ -63,6 +63,8 @@ class Source(ABC):
 
     can_count: bool = False
     """Whether the source counts combinations itself, so that its records stay where they are."""
+    of_counts: bool = False
+    """Whether the data is a count table, which is in memory but has no records."""
     in_hand: bool = True
     """Whether the records are in memory or in a file; those of an engine stay there, and a count table has none."""
     ordered: bool = True

@@ -74,6 +74,7 @@ class TallySource(Source):
     """Counted combinations without records; any use that needs records is refused."""
 
     can_count = True
+    of_counts = True
     in_hand = False
 
     def __init__(self, place: str, tally: Tally) -> None:
@@ -98,7 +99,8 @@ class FilledSource(Source):
     def __init__(self, source: Source, lacking: Sequence[str], like: Callable[[Sequence[str]], pl.DataFrame]) -> None:
         super().__init__(source.place, (*source.names, *lacking))
         self._source, self._lacking, self._like = source, set(lacking), like
-        self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
+        self.can_count, self.of_counts = source.can_count, source.of_counts
+        self.in_hand, self.ordered = source.in_hand, source.ordered
         self.connected = source.connected
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:

@@ -130,7 +130,8 @@ class CompleteSource(Source):
     def __init__(self, source: Source, columns: Sequence[str]) -> None:
         super().__init__(source.place, source.names)
         self._source, self._columns = source, tuple(columns)
-        self.can_count, self.in_hand, self.ordered = source.can_count, source.in_hand, source.ordered
+        self.can_count, self.of_counts = source.can_count, source.of_counts
+        self.in_hand, self.ordered = source.in_hand, source.ordered
         self.connected = source.connected
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:

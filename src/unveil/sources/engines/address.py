@@ -21,9 +21,9 @@ from unveil.errors import ArgumentError
 if TYPE_CHECKING:
     from unveil.sources.base import Source
 
-__all__ = ["OPENERS", "SCHEMES", "Address", "open_address", "parse", "register"]
+__all__ = ["OPENERS", "Address", "open_address", "parse", "register"]
 
-SCHEMES: dict[str, str] = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql", "spark": "spark"}
+_OTHER_SCHEMES = {"postgres": "postgresql"}
 _FILES = (".duckdb", ".ddb")
 _SERVER = re.compile(r"(?:(?:\[[0-9a-fA-F:.]+\]|local\[[0-9*]+\]|[\w.%-]*)(?::[0-9]+)?,?)*")
 
@@ -84,12 +84,12 @@ OPENERS: dict[str, str | Callable[[Address, ExitStack | None], Source]] = {
     "postgresql": "postgres.PostgresTable",
     "spark": "spark.open_address",
 }
-"""The opener for each engine: a function of the address and the holder of connections, or its module and name."""
+"""The opener for each engine, by the scheme of its addresses: a function of the address and the holder of connections, or its
+module and name."""
 
 
 def register(scheme: str, opener: Callable[[Address], Source]) -> None:
     """Add an engine of your own: `opener` turns addresses that begin with its scheme into sources."""
-    SCHEMES[scheme] = scheme
     OPENERS[scheme] = lambda address, _: opener(address)
 
 
@@ -115,15 +115,15 @@ def parse(text: str) -> Address | None:
     if not separator:
         _require_no_address(text)
         return _address("duckdb", before, query) if before.lower().endswith(_FILES) else None
-    engine = SCHEMES.get(scheme.lower())
-    if engine is None:
-        raise ArgumentError.not_one_of("scheme", scheme, tuple(SCHEMES))
+    engine = _OTHER_SCHEMES.get(scheme.lower(), scheme.lower())
+    if engine not in OPENERS:
+        raise ArgumentError.not_one_of("scheme", scheme, (*OPENERS, *_OTHER_SCHEMES))
     return _address(engine, unquote(target) if engine == "duckdb" else target, query)
 
 
 def _require_no_address(text: str) -> None:
     """Refuse a text meant as an address that would be taken for a file, so that messages would repeat its password."""
-    mistyped = text.partition(":")[0].lower() in SCHEMES and ":" in text
+    mistyped = text.partition(":")[0].lower() in (*OPENERS, *_OTHER_SCHEMES) and ":" in text
     if mistyped or len(_PAIR.findall(text)) > 1:
         raise ArgumentError(
             "this is not an address that can be read; one of PostgreSQL is postgresql://host:port/database?table=NAME, one of a "

@@ -71,6 +71,7 @@ def round_table(
     """
     checked_number("base", base, above=0)
     checked_time_limit(time_limit)
+    chance = chance_of(seed, key_file)
     chosen: On = on or ("count" if table.value is None else "value")
     value = table.amounts(chosen)
     settings = {"base": base, "method": method}
@@ -79,7 +80,6 @@ def round_table(
         figure = np.sign(value) * np.floor(np.abs(value) / base + 0.5) * base
         return PerturbedTable(table, figure, chosen, way, settings, additive=False, notes=(_NOT_ADDITIVE, _NO_RULE))
     if method == "random":
-        chance = chance_of(seed, key_file)
         print_of = value.tobytes() if chance.keyed else b""
         draws = chance.draws("random rounding", settings, print_of)
         below = np.floor(value / base)
