@@ -23,6 +23,7 @@ __all__ = [
     "in_line",
     "names_of",
     "require_columns",
+    "require_some",
     "sides_of",
 ]
 
@@ -82,6 +83,14 @@ def names_of(names: Names | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def require_some(sensitive: Names | None) -> None:
+    """Refuse an empty list of sensitive attributes; None stands for record identity."""
+    if sensitive is not None and not names_of(sensitive):
+        raise ArgumentError(
+            "the list of sensitive attributes is empty; name one, or leave the argument out to measure record identity."
+        )
+
+
 def in_line(names: Iterable[str], between: str = ", ") -> str:
     """Return names in one line; a line break in a name becomes an escape.
 
@@ -106,8 +115,8 @@ def sides_of(key: Names, sensitive: Names | None) -> tuple[tuple[str, ...], tupl
     keys, sensitive_names = names_of(key), names_of(sensitive)
     if not keys:
         raise ArgumentError.no_key()
-    if sensitive is not None and not sensitive_names:
-        raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
+    if sensitive is not None:
+        require_some(sensitive_names)
     for side, names in (("key", keys), ("sensitive", sensitive_names)):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

@@ -97,7 +97,7 @@ def reason_of(error: BaseException) -> str:
     ('permission denied', 'the system gives no reason')
     """
     if not isinstance(error, OSError):  # a name with a null byte, or with half a character
-        return "the system takes no such name"
+        return "the system does not accept this name"
     return (getattr(error, "strerror", None) or "the system gives no reason").lower()
 
 
@@ -147,10 +147,7 @@ class ArgumentError(UnveilError, ValueError):
     @classmethod
     def key_is_sensitive(cls, column: str) -> ArgumentError:
         """Report a column that is on both sides of the question."""
-        return cls(
-            f"column {shown(column)} is named as key and as sensitive; a column tells everything about itself: "
-            "name it on one side only."
-        )
+        return cls(f"column {shown(column)} is named as key and as sensitive; a column cannot be both: name it on one side only.")
 
     @classmethod
     def several_sensitive(cls, columns: Sequence[str]) -> ArgumentError:

@@ -148,7 +148,13 @@ def words_of(hint: Any) -> tuple[str, ...]:
 
 
 def kind_of(value: Any) -> str:
-    """Return the kind of a value in words, without the value."""
+    """Return the kind of a value in words, without the value; a number that is not a whole one by its type.
+
+    Examples
+    --------
+    >>> kind_of(3), kind_of(0.5), kind_of([0.5])
+    ('a whole number', 'a float', 'a list of 1')
+    """
     if value is None:
         return "nothing"
     if isinstance(value, Mapping):
@@ -157,7 +163,7 @@ def kind_of(value: Any) -> str:
         return f"a list of {len(value)}" if value else "an empty list"
     if isinstance(value, type):
         return "a class"
-    known = next((kind for kind in (bool, str, int, float) if isinstance(value, _KINDS[kind])), None)
+    known = next((kind for kind in (bool, str, int) if isinstance(value, _KINDS[kind])), None)
     return _WORDS[known] if known else f"a {type(value).__name__}"
 
 

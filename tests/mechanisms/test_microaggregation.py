@@ -420,7 +420,7 @@ TABLE = pl.DataFrame({"x": [1.0, 2.0, 3.0], "s": ["a", "b", "c"], "f": [1.0, flo
     [
         ("x", {"k": 4}, "k is 4, and there are only 3 records"),
         ("x", {"k": 0}, "k is 0; it must be at least 1"),
-        ("x", {"k": 2.5}, "k must be a whole number, not a number"),
+        ("x", {"k": 2.5}, "k must be a whole number, not a float"),
         ("x", {"method": "mdva"}, "did you mean 'mdav'"),
         ("x", {"gain": 0}, "gain is 0; it must be above 0"),
         ("s", {"aggregate": "mean"}, "'mean' does not fit 's', which is nominal; it is one of: mode"),

@@ -89,7 +89,7 @@ def test_seeds_and_libraries(options: dict[str, Any]) -> None:
         ({"size": 3, "method": "cluster"}, "method 'cluster' is unknown"),
         ({"size": 3, "method": "stratified"}, "go together"),
         ({"size": 3, "strata": "s"}, "go together"),
-        ({"size": 3, "seed": 1.5}, "seed must be a whole number, not a number"),
+        ({"size": 3, "seed": 1.5}, "seed must be a whole number, not a float"),
     ],
 )
 def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:

@@ -112,11 +112,11 @@ def test_postal_codes_get_their_lost_zeros_back() -> None:
     assert labels["10001"][-2] == "1****"
 
 
-def test_a_name_that_says_a_code_is_no_number() -> None:
+def test_a_name_that_suggests_a_code_is_no_number() -> None:
     for name in ("DeptID", "occupation_code", "StoreCode"):
         found = propose(list(range(1, 9)), [100, 90, 80, 70, 60, 3, 2, 1], column=name)
         assert isinstance(found.rule, Rare), name
-        assert "says a code" in found.reason
+        assert "suggests a code" in found.reason
     assert isinstance(propose(list(range(1, 90)), [5] * 89, column="age").rule, Intervals)
 
 

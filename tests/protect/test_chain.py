@@ -187,19 +187,19 @@ def test_strange_column_names_go_through_every_mechanism() -> None:
 
 
 WRONG = [
-    ("add_noise", "amount", "much", "amount of add_noise is a number, not a text."),
-    ("microaggregate", "k", [3], "k of microaggregate is a whole number, not a list of 1."),
-    ("microaggregate", "k", True, "k of microaggregate is a whole number, not true or false."),
-    ("rank_swap", "orders", {"age": 3}, "in orders of rank_swap, what is under 'age' is a list, not a whole number."),
+    ("add_noise", "amount", "much", "amount of add_noise must be a number, not a text."),
+    ("microaggregate", "k", [3], "k of microaggregate must be a whole number, not a list of 1."),
+    ("microaggregate", "k", True, "k of microaggregate must be a whole number, not true or false."),
+    ("rank_swap", "orders", {"age": 3}, "in orders of rank_swap, what is under 'age' must be a list, not a whole number."),
     (
         "mondrian",
         "hierarchies",
         {"age": 3},
-        "in hierarchies of mondrian, what is under 'age' is a Hierarchy or a text or a path, not a whole number.",
+        "in hierarchies of mondrian, what is under 'age' must be a Hierarchy or a text or a path, not a whole number.",
     ),
-    ("dp_sum", "bounds", [1], "bounds of dp_sum is a list of 2, not a list of 1."),
-    ("generalize", "suppression", {}, "suppression of generalize is a number, not an empty table."),
-    ("generalize", "identifiers", 7, "identifiers of generalize is a text or a list of texts, not a whole number."),
+    ("dp_sum", "bounds", [1], "bounds of dp_sum must be a list of 2, not a list of 1."),
+    ("generalize", "suppression", {}, "suppression of generalize must be a number, not an empty table."),
+    ("generalize", "identifiers", 7, "identifiers of generalize must be a text or a list of texts, not a whole number."),
     (
         "suppress_locally",
         "seed",
@@ -235,7 +235,7 @@ def test_a_step_of_a_project_is_refused_with_line_and_key(tmp_path: Path, capsys
     )
     assert run(["anonymize", "adult", "--project", str(project)]) == 2
     said = capsys.readouterr().err
-    assert said == f"unveil: {project}, line 8: protect.noise.amount: amount of add_noise is a number, not a text.\n"
+    assert said == f"unveil: {project}, line 8: protect.noise.amount: amount of add_noise must be a number, not a text.\n"
     project.write_text('[protect.noise]\nmechanism = "noise"\n', encoding="utf-8")
     assert run(["anonymize", "adult", "--project", str(project)]) == 2
     assert f"{project}, line 2: protect.noise.mechanism: mechanism 'noise' is unknown" in capsys.readouterr().err

@@ -67,7 +67,7 @@ class Listening:
         """Refuse to be reached from other machines without TLS and a password."""
         if self.beyond and (self.tls_cert is None or self.tls_key is None or self.password is None):
             raise ArgumentError(
-                f"--host {self.host} can be reached from other machines: give --tls-cert, --tls-key and a password too."
+                f"`host` {self.host} can be reached from other machines: give `tls_cert`, `tls_key` and a password too."
             )
         if self.password is not None and len(self.password) < _SHORTEST_PASSWORD:
             raise ArgumentError(f"the password is too short; choose one of at least {_SHORTEST_PASSWORD} characters.")
@@ -153,7 +153,7 @@ def bound_socket(where: Listening) -> Iterator[socket.socket]:
         family = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
-        raise ArgumentError(f"--host {where.host}: {reason_of(error)}.") from None
+        raise ArgumentError(f"`host` {where.host}: {reason_of(error)}.") from None
     with bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

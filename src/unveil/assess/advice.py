@@ -153,15 +153,15 @@ def _on_identity(assessment: Assessment) -> Iterator[Advice]:
     uniques = assessment.measurement.uniqueness["sample"]["uniques"]
     if not uniques:
         return
-    unit, shared = assessment.measurement.unit, "shares" if uniques == 1 else "share"
+    unit, has = assessment.measurement.unit, "has" if uniques == 1 else "have"
     best = min(assessment.without, key=lambda one: one.uniques, default=None)
     helps = ""
     if best is not None and best.uniques < uniques:
         helps = f" Most of that is due to {best.name}: without it, {people(best.uniques, unit)} would be unique."
     yield Advice(
         "Make the key attributes coarser, or suppress records, until nobody is unique.",
-        f"{people(uniques, unit)} of {assessment.measurement.number:,} {shared} the key with no other "
-        f"{noun(unit, one=True)}.{helps}",
+        f"{uniques:,} of {people(assessment.measurement.number, unit)} {has} a key that no other {noun(unit, one=True)} "
+        f"has.{helps}",
         _command(
             assessment,
             "anonymize",
@@ -182,7 +182,7 @@ def _on_sensitive_attributes(assessment: Assessment) -> Iterator[Advice]:
     if plain:
         yield Advice(
             f"Say which values of {listed(plain)} mean the same to an intruder.",
-            "Someone who learns that it is one of three cancers has learnt enough; a semantic partition measures that.",
+            "Learning only the group of a value may be enough for an intruder; a semantic partition measures that.",
             _command(
                 assessment,
                 "assess",

@@ -118,7 +118,7 @@ def _first_figures(assessment: Assessment) -> Iterator[Figure]:
     yield Figure(f"unique {many}", sample["uniques"], share, _defined(assessment)["sample uniques"])
     yield Figure("k", assessment.measurement["k_anonymity"].value, "the smallest class", _defined(assessment)["k"])
     yield Figure("Discrimination Rate", assessment.rate, "of all key attributes, for who is who", _IDENTITY)
-    yield Figure("average risk", prosecutor["average"], f"{many} that an intruder who links all gets right", _RISK)
+    yield Figure("average risk", prosecutor["average"], f"share of {many} matched correctly if all are linked", _RISK)
     direct = dict.fromkeys(one.column for one in assessment.identifiers.findings if one.confidence != "possible")
     yield Figure("direct identifiers", len(direct), ", ".join(direct) or "none was recognised")
     for one in assessment.disclosures:

@@ -50,7 +50,7 @@ class Taxonomy(Result):
         )
         notes = (
             "Perturbative: released values may be false. Deterministic: nothing is random except the order of records.",
-            "Shares of people linked are from 2,000 records of Adult; see the docs: what an intruder with the software can do.",
+            "Shares of people linked: measured on 2,000 Adult records; see 'What an intruder with the software can do'.",
         )
         return View("Mechanisms", (Figure("mechanisms", len(self.mechanisms)),), tables, notes)
 

@@ -48,8 +48,8 @@ __all__ = ["Attack", "attack", "planned_attackers"]
 _ATTACKS = 5
 """Identity, homogeneity, background knowledge, skewness and similarity; linkage has stages of its own."""
 _NO_HOLDOUT = (
-    "without a hold-out (people like the original's, but not used) nobody can tell what the release gives away about its "
-    "own people from what is true of everybody; give some as the control"
+    "without a hold-out (similar people whose records were not used), what the release reveals about its own people cannot be "
+    "told from what holds for everybody; give one as the control"
 )
 _KNOWN_RECORDS = "the correspondence of the records is known; linkage measures such a release"
 _FORM = 'they are given by name, and under it by column: {"kinds": {"disease": [[...], [...]]}}.'

@@ -46,12 +46,12 @@ _UNLIKE = (
     "releases with suppressed records, or made by local recoding, cannot be attacked this way."
 )
 _IMPOSSIBLE = (
-    "under no assignment of the sensitive values does every generalisation just below the release fail what is said to have been "
-    "required; the release was not made in this way, or its levels were bounded."
+    "no assignment of the sensitive values makes every generalisation just below the release fail the stated requirements; the "
+    "release was not made in this way, or its levels were bounded."
 )
 _TOO_RARE = (
-    "in none of the assignments drawn at random does every generalisation just below the release fail what is said to have been "
-    "required; it happens too rarely to be drawn. Attack a part of the table, or a release with smaller classes."
+    "none of the assignments drawn at random makes every generalisation just below the release fail the stated requirements; "
+    "those that do are too rare to be drawn. Attack a part of the table, or a release with smaller classes."
 )
 _MOST_ERROR = 0.05
 """The largest standard error of a belief; cells with a larger one are left out and keep the shares of their released class."""

@@ -100,6 +100,8 @@ class Minimality(Result):
             drawn = counted(self.drawn, "released class", "released classes")
             notes.append(f"For {drawn} assignments were drawn; the standard error of a belief is at most {self.error:.4f}.")
         if self.left_out:
-            notes.append(f"For {self.left_out:,} people it would exceed 0.05; they are left as the release alone shows them.")
+            notes.append(
+                f"For {self.left_out:,} people it would exceed 0.05; for them the belief from the release alone is reported."
+            )
         table = Table(("figure", "method known", "release alone"), rows)
         return View("Generalised no further than necessary", figures, (table,), tuple(notes))

@@ -185,7 +185,7 @@ _HOW_TO_READ = (
 _KIND_MEANING = {
     "identifier": "the key determines it for every record",
     "partial-identifier": "for some records, the key determines the value",
-    "sketchy-identifier": "the key narrows it down, for nobody to one value",
+    "sketchy-identifier": "the key narrows the value down, but to a single one for nobody",
     "zero-identifier": "the key says nothing about it",
 }
 

@@ -36,8 +36,8 @@ class Intruder(Figures):
     highest
         The risk of the record, or person, that is worst off.
     average
-        The mean over the records, which is the share that an intruder who links all records is expected to get right; or the
-        mean over the persons.
+        The mean over the records, which is the share that an intruder who links every record is expected to match
+        correctly; or the mean over the persons.
     above, threshold
         The share of records, or persons, whose risk exceeds the threshold.
     worst_class

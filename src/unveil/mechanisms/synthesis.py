@@ -35,8 +35,8 @@ _MOST_NAMES = 1_000
 """A tree that distinguishes more names than this takes too much memory, and such names identify people."""
 _LEAST_LEAF = 5
 _LEFT = (
-    "{} equal a unique original one and are not drawn again, as much that the trees can make belongs to somebody: group values, "
-    "or synthesise fewer attributes."
+    "{} equal a unique original one and are not drawn again, because much of what the trees generate matches a real person: "
+    "group values, or synthesise fewer attributes."
 )
 _UNBOUNDED = (
     "Without differential privacy, nothing bounds what synthetic records say about the original ones: measure the release."

@@ -55,7 +55,7 @@ def _figures(measured: Measurement) -> list[Figure]:
         ),
         Figure("records", measured.made.records, f"in {classes}"),
         Figure("highest risk", prosecutor["highest"], "prosecutor: the target is known to be in the file"),
-        Figure("average risk", prosecutor["average"], f"share of {many} that an intruder who links all gets right"),
+        Figure("average risk", prosecutor["average"], f"share of {many} matched correctly if all are linked"),
         Figure(f"{many} at risk", f"{prosecutor['records_above_threshold']:.2%}", f"risk above {prosecutor['threshold']:g}"),
         Figure("sample uniques", sample["uniques"], f"{sample['share']:.2%} of the {many}{apart}"),
     ]

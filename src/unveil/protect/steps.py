@@ -110,7 +110,7 @@ def _misfit(mechanism: str, name: str, value: Any, known: Mapping[str, inspect.P
     if not fits(value, hint):
         part, kind, wanted = fitting.misfit(value, hint)
         place = f"in {name} of {mechanism}, {part}" if part else f"{name} of {mechanism}"
-        return f"{place} is {said(wanted)}, not {kind_of(kind)}."
+        return f"{place} must be {said(wanted)}, not {kind_of(kind)}."
     return None if name != "seed" or value is None else _seed_problem(mechanism, value)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import checked_arguments
-from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, checked_nulls, in_line, names_of, require_columns
+from unveil.attributes import CLASS_NULLS, Kind, Names, Standing, checked_nulls, in_line, names_of, require_columns, require_some
 from unveil.counts import Counts, Split
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
@@ -399,8 +399,7 @@ def studied(
     arguments
         The arguments of the call itself; they take precedence over the study and the project.
     """
-    if arguments.get("sensitive") is not None and not names_of(arguments["sensitive"]):
-        raise ArgumentError("the list of sensitive attributes is empty; name one, or leave it out to measure record identity.")
+    require_some(arguments.get("sensitive"))
     if arguments.get("nulls") is not None and not wildcards:
         checked_nulls(arguments["nulls"])
     if not isinstance(data, Study):

@@ -102,7 +102,7 @@ def _lead(verdict: Verdict) -> str:
     meanings = {
         "met": "It may, as far as these rules are concerned: each is met" + (", or waived by name." if verdict.waived else "."),
         "NOT met": "It may not: a rule is not met.",
-        "not decided": "Nobody has said that it may: a rule could not be decided, and what is not decided does not pass.",
+        "not decided": "Not yet: a rule is undecided, and an undecided rule does not pass.",
     }
     return meanings[verdict.status] + against
 

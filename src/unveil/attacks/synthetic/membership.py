@@ -3,8 +3,8 @@ r"""Can an intruder identify the people that the release was made from? Membersh
 Three scores, high for those who are believed to be members: *exact* (1 if a synthetic record equals the person's), *distance*
 (minus the distance to the nearest synthetic record) and *density ratio* (the logarithm of the distance to the nearest of a
 reference group of strangers, minus that of the distance to the nearest synthetic record: near the release, and far from what is
-common). The reference is half of the hold-out, the other half is judged by it, and the other way round. An attack is as good as
-the share of members it finds (the true-positive rate) while it suspects a small share of strangers (the false-positive rate).
+common). One half of the hold-out is the reference for judging the other, and vice versa. An attack is as good as the share
+of members it finds (the true-positive rate) while it suspects a small share of strangers (the false-positive rate).
 """
 
 from __future__ import annotations

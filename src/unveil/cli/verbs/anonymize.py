@@ -53,7 +53,7 @@ class LatticeOptions(SearchOptions):
     weight: Annotated[
         list[str] | None, typer.Option("--weight", metavar="COLUMN=WEIGHT", help="How much a key column counts in the objective.")
     ] = None
-    factor: Annotated[float, typer.Option(help="From 0 (suppression costs no more) to 1 (generalisation costs nothing).")] = 0.5
+    factor: Annotated[float, typer.Option(help="From 0 (suppression adds no cost) to 1 (generalisation costs nothing).")] = 0.5
 
     def options(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of a call."""

@@ -86,7 +86,7 @@ class _RiskOptions:
             autocompletion=offering("1", "2", "search"),
         ),
     ] = None
-    threshold: Annotated[float, typer.Option("--threshold", help="Records with a higher risk are at risk.")] = 0.2
+    threshold: Annotated[float, typer.Option("--threshold", help="Records whose risk is above this are at risk.")] = 0.2
     wildcard_weight: Annotated[
         float, typer.Option("--wildcard-weight", help="How much a key with a null counts (--nulls wildcard).")
     ] = 1.0

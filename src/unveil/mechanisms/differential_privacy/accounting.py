@@ -103,7 +103,9 @@ class PrivacyLoss:
                 "a sample lowers the loss only for neighbours of which one has one more person; name these neighbours."
             )
         if self.sampling < 1.0 and self.kind == "concentrated":
-            raise ArgumentError("how much a sample lowers a concentrated loss is not known in general; name the kind of noise.")
+            raise ArgumentError(
+                "there is no general bound on how much sampling reduces a concentrated loss; name the kind of noise."
+            )
         if self.delta and self.kind != "pure":
             raise ArgumentError("a delta belongs to an epsilon; a loss of rho has none of its own.")
 

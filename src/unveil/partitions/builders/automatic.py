@@ -120,7 +120,7 @@ def _by_count(values: Sequence[Any], counts: np.ndarray[Any, Any], hints: frozen
     """Choose a rule for numbers, and for values that have neither a form nor a size."""
     if "code" in hints and "quantity" not in hints:
         rule, reason = _rare(values, counts)
-        return rule, f"the name says a code, so its size says nothing; {reason}"
+        return rule, f"the column name suggests a code, so its magnitude has no meaning; {reason}"
     numbers = [number for value in values if (number := number_of(value)) is not None and number.is_finite()]
     return _intervals(numbers, counts) if len(numbers) == len(values) else _rare(values, counts)
 
