@@ -81,7 +81,7 @@ coverage: $(VENV)/.installed-test
 
 # The lowest version of every dependency that pyproject.toml allows, and the tests of everything but documentation and processes.
 OLDEST := $(VENV)-oldest
-CORE := $(filter-out $(addprefix tests/,__pycache__ assess cli contract fuzz undo),$(patsubst %/,%,$(wildcard tests/*/))) \
+CORE := $(filter-out $(addprefix tests/,__pycache__ app assess cli contract fuzz undo),$(patsubst %/,%,$(wildcard tests/*/))) \
   $(filter-out tests/test_docs.py tests/test_benchmarks.py,$(wildcard tests/test_*.py))
 
 $(OLDEST)/.installed: pyproject.toml
