@@ -23,7 +23,8 @@ The author of a long loop gets the active run, and checks it now and then::
     model = run.watching(lambda: fit(records))       # a library call that cannot check: once cancelled, nobody waits for it
 
 `active_run()` returns the run of the calling thread: a loop with threads of its own calls it before it starts them. A public
-function with a `progress` argument is decorated with `in_run`. `run.limits` states how much memory and time and how many
+function with a `progress` argument is decorated with `in_run`, any other with `looks` if nothing in it checks the run at its
+end. `run.limits` states how much memory and time and how many
 threads the work may use. `unveil.run_in_process` runs a call in a process of its own, under a run of this process.
 """
 
@@ -47,18 +48,9 @@ from unveil.errors import ArgumentError, CancelledError
 from unveil.fitting import kind_of
 
 __all__ = [
-    "Clock",
-    "Limits",
-    "Progress",
-    "Run",
-    "Stages",
-    "Steps",
-    "active_run",
-    "in_run",
-    "is_left_behind",
-    "stepped",
-    "watched",
-]
+    "Clock", "Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run", "is_left_behind", "looks", "stepped",
+    "to_the_end", "watched",
+]  # fmt: skip
 
 Steps: TypeAlias = Callable[[int, int], None]
 """A function called with the number of completed steps, and the total number of steps."""
@@ -385,9 +377,29 @@ def stepped(rows: int, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
     return run.each(stage, items) if rows >= run.limits.watched_from else iter(items)
 
 
+@contextmanager
+def to_the_end() -> Iterator[None]:
+    """Complete a block even if the run is cancelled meanwhile: what it has charged is also answered."""
+    with Run(limits=active_run().limits, flag=np.zeros(1, np.uint8)):
+        yield
+
+
 def is_left_behind() -> bool:
     """Whether a library call for which nobody waits any longer still runs."""
     return any(thread.name == _WATCHED for thread in threading.enumerate())
+
+
+def looks(door: _Door) -> _Door:
+    """Check the active run before and after a public call whose steps are those of its caller."""
+
+    @wraps(door)
+    def looking(*values: Any, **named: Any) -> Any:
+        active_run().check()
+        answer = door(*values, **named)
+        active_run().check()
+        return answer
+
+    return looking  # type: ignore[return-value]
 
 
 def in_run(door: _Door) -> _Door:

@@ -22,6 +22,7 @@ from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project, Step
 from unveil.project.arx import ArxArchive, ArxColumn, read_archive, translated
 from unveil.results import Figure, Result, Table, View
+from unveil.run import looks
 
 __all__ = ["ArxImport", "import_arx"]
 
@@ -155,6 +156,7 @@ class ArxImport(Result):
             write_whole(self.project.path, self.to_toml())
 
 
+@looks
 @checked_arguments
 def import_arx(file: str | os.PathLike[str], path: str | os.PathLike[str] = "unveil.toml") -> ArxImport:
     """Import a project of ARX: its data, roles, hierarchies, requirements, quality model and limit of suppression.

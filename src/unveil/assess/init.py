@@ -33,6 +33,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.files import write_whole
 from unveil.project import Attribute, DataSection, Project
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run, looks
 from unveil.search.nesting import nested_places
 from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
 from unveil.sources.columns import read_as
@@ -169,6 +170,7 @@ class Start(Result):
         check_replaceable(self.project.path)
         with new_folders([path.parent for _, path in self._hierarchies()]), together():
             for hierarchy, path in self._hierarchies():
+                active_run().check()
                 hierarchy.write(path)
             write_whole(self.project.path, self.to_toml())
 
@@ -178,6 +180,7 @@ class Start(Result):
         return [(hierarchy, path) for hierarchy, path in hierarchies if hierarchy is not None and path is not None]
 
 
+@looks
 @checked_arguments
 def start_project(
     data: Data,

@@ -28,6 +28,7 @@ from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.run import looks
 from unveil.sources import CodedTable, Data, load
 from unveil.sources.alignment import align, side_by_side
 from unveil.study import open_both, require_no_nulls, stated
@@ -164,6 +165,7 @@ class ComparablePartitions(Result):
             file.write(f"{text}\n".encode())
 
 
+@looks
 @checked_arguments
 def propose_partitions(
     original: Data,

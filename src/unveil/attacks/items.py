@@ -14,7 +14,7 @@ from unveil.attributes import require_columns
 from unveil.errors import one_line
 from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.sources.microdata import open_microdata
 from unveil.study import require_as_they_are, study_of
 
@@ -76,6 +76,7 @@ class KnownItems(Result):
         return View(f"Known items of {self.attribute}", (Figure("singled out", self.worst[-1]),), (table,), ())
 
 
+@looks
 @checked_arguments
 def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";") -> KnownItems:
     """Measure how many records are singled out by anyone who knows a few of their items.

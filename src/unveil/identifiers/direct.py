@@ -31,7 +31,7 @@ from unveil.identifiers.phones import phones
 from unveil.identifiers.places import coordinates, postal_addresses
 from unveil.identifiers.texts import account_names, free_text, person_names
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.sources import Data
 from unveil.study import Study, studied
 
@@ -115,6 +115,7 @@ class DirectIdentifiers(Result):
         return View("Direct identifiers", figures, tables, (note,))
 
 
+@looks
 @checked_arguments
 def direct_identifiers(data: Data, columns: Names | None = None, *, sample: int = 10_000, seed: int = 0) -> DirectIdentifiers:
     """Find the columns that name people outright, by their names and by their content.

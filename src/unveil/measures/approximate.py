@@ -24,6 +24,7 @@ from unveil.formats import counted, number
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
+from unveil.run import looks
 from unveil.sources import Data, open_source
 from unveil.sources.base import Tally
 from unveil.sources.batches.counting import StreamSource
@@ -152,6 +153,7 @@ class ApproximateRate(Result):
         return f"{in_line(self.made.key, ' + ')} -> {in_line(self.made.sensitive, ' + ') or 'record identity'}"
 
 
+@looks
 @checked_arguments
 def approximate_rate(
     data: Data, key: Names | None = None, sensitive: Names | None = None, *, max_distinct: int, seed: int = 0

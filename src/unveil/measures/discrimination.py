@@ -22,6 +22,7 @@ from unveil.measures.entropy import IdentifierKind, adjusted_rate, entropy_bits,
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, Rows, masking_in_words
+from unveil.run import looks
 from unveil.sources import Data
 from unveil.study import checked_partitions, counted_split, studied
 
@@ -190,6 +191,7 @@ _KIND_MEANING = {
 }
 
 
+@looks
 @checked_arguments
 def discrimination_rate(
     data: Data,

@@ -14,7 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, one_line, shown
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.study import require_as_they_are
@@ -89,6 +89,7 @@ class TextLeaks(Result):
         return View(f"What texts still say: {self.attribute}", figures, (table,) if self.known else (), ())
 
 
+@looks
 @checked_arguments
 def text_leaks(
     data: Data, attribute: str, *, known: Names | None = None, person: str | None = None, original: Data | None = None

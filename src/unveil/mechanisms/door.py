@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attributes import names_of
 from unveil.fitting import fits, hints_of
+from unveil.run import active_run
 from unveil.study import require_no_nulls, study_of
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ _RANKED_TOO = "given"
 
 
 def heeds_study(mechanism: _Door) -> _Door:
-    """Complete the arguments of a mechanism from the study given as data: the reading of nulls and values, and the roles."""
+    """Complete the arguments of a mechanism from the study given as data: the reading of nulls and values, and the roles.
+
+    The active run is checked before the call and, unless a ledger was charged for the answer, after it.
+    """
     signature = inspect.signature(mechanism)
 
     @wraps(mechanism)
     def door(*values: Any, **named: Any) -> Any:
+        active_run().check()
         try:
             call = signature.bind_partial(*values, **named)
         except TypeError:
@@ -40,7 +45,10 @@ def heeds_study(mechanism: _Door) -> _Door:
             if "nulls" not in signature.parameters:
                 require_no_nulls(study, [name for value in call.arguments.values() for name in _columns(value)])
             call.arguments.update(_completed(study, mechanism, call.arguments))
-        return mechanism(*call.args, **call.kwargs)
+        answer = mechanism(*call.args, **call.kwargs)
+        if call.arguments.get("ledger") is None:
+            active_run().check()
+        return answer
 
     return door  # type: ignore[return-value]
 

@@ -18,6 +18,7 @@ from unveil.project import Need
 from unveil.randomness import Repeatable
 from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View
+from unveil.run import looks
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.undominated import FrontPoint
 
@@ -87,6 +88,7 @@ class Front(Result):
         """The preferred release."""
         return self.release(self.choice)
 
+    @looks
     @checked_arguments
     def release(self, at: int) -> Release[Generalisation]:
         """Make the release at a position of the front."""

@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from unveil.arguments import DefaultNumber, DefaultText, checked_arguments, checked_word, named
@@ -24,6 +25,7 @@ from unveil.queries.parsing import inquiry_of_sql
 from unveil.queries.policies import POLICIES
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, refused
 from unveil.queries.problems import QuestionError
+from unveil.run import active_run, looks, to_the_end
 
 if TYPE_CHECKING:
     from unveil.sources import Data
@@ -114,6 +116,7 @@ class Gate:
             raise ArgumentError("only differential privacy spends from a shared ledger: other policies state no loss.")
         self._values = {name: tuple(some) for name, some in said.values.items()}
         self._dialect = said.dialect
+        active_run().check()
         self.ledger = Ledger(ledger, key_file)
         about = {
             "key": sorted(self._holding.key), "sensitive": sorted(self._holding.sensitive), "nulls": said.nulls,
@@ -148,7 +151,7 @@ class Gate:
 
     @checked_arguments
     def ask(self, question: str | Inquiry, *, analyst: str = "analyst") -> Answer:
-        """Answer or refuse a question, after recording the decision in the ledger.
+        """Answer or refuse a question, after recording the decision in the ledger; once it is recorded, it is also given.
 
         Parameters
         ----------
@@ -173,7 +176,9 @@ class Gate:
         try:
             with self.ledger.book() as book:
                 self._catch_up(book)
-                numbers, entries = self._decide(book, selections, analyst)
+                active_run().check()
+                with nullcontext() if self._shared is None else to_the_end():  # what the shared ledger is charged is answered
+                    numbers, entries = self._decide(book, selections, analyst)
                 accounts = {self._policy(one).name: self._policy(one) for one in selections}
                 spent = sum(policy.spent(book.spent(name, analyst)) for name, policy in accounts.items())
         except BaseException:
@@ -187,6 +192,7 @@ class Gate:
         unit, names = " + ".join(sorted({one.unit for one in accounts.values()})), " + ".join(sorted(accounts))
         return Answer(tuple(kept), costs, spent, unit, analyst, names, self.ledger.head)
 
+    @looks
     @checked_arguments
     def explain(self, question: str | Inquiry, *, analyst: str = "analyst") -> Explanation:
         """Estimate the cost of a question, without asking it, spending or recording anything.
@@ -202,7 +208,7 @@ class Gate:
 
     def _explained(self, inquiry: Inquiry, analyst: str) -> Explanation:
         groups: list[tuple[tuple[str, Any], ...]] = [()] if not inquiry.by else self._declared(inquiry) or [()]
-        selections = [self._holding.select(one) for one in inquiry.statistics(groups)]
+        selections = [self._select(one) for one in inquiry.statistics(groups)]
         rows = []
         for one in selections:
             policy, keeper = self._policy(one), self._keeper(self._policy(one))
@@ -237,6 +243,7 @@ class Gate:
         """Check the ledger's chain, and return its entries for all analysts or for one."""
         return self.ledger.history(analyst)
 
+    @looks
     def attack(self) -> LedgerDisclosure:
         """Compute the disclosure by all answers together: the remaining interval of every atom, as a Discrimination Rate.
 
@@ -270,7 +277,12 @@ class Gate:
             groups = declared or [tuple((name, None) for name in inquiry.by)]
         else:
             groups = self._holding.groups(inquiry.by, inquiry.where) or [()]
-        return inquiry, [self._holding.select(one) for one in inquiry.statistics(groups)]
+        return inquiry, [self._select(one) for one in inquiry.statistics(groups)]
+
+    def _select(self, statistic: Statistic) -> Selection:
+        """Return the records that a number is about, unless the run is cancelled."""
+        active_run().check()
+        return self._holding.select(statistic)
 
     def _closed(self, inquiry: Inquiry) -> bool:
         """Whether the existence of groups is also protected."""
@@ -293,6 +305,7 @@ class Gate:
         short = self._unaffordable(book, selections, marks, known, analyst)
         numbers, entries = [], []
         for one, mark in zip(selections, marks, strict=True):
+            active_run().check()
             policy = self._policy(one)
             repeated = known.get(mark)
             decision = _remembered(repeated) if repeated else self._decided(policy, one, short)
@@ -357,7 +370,7 @@ class Gate:
         """Inform the policies of the answers of other processes."""
         for entry in book.news():
             if entry.decision == "answered":
-                selection = self._holding.select(Statistic.read(entry.question))
+                selection = self._select(Statistic.read(entry.question))
                 self._keeper(self._policy(selection)).accept(selection)
 
     def _forget(self) -> None:

@@ -21,7 +21,7 @@ from unveil.releases.counting import uniform_count
 from unveil.releases.record import inherited, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View
-from unveil.run import watched
+from unveil.run import active_run, watched
 from unveil.sources import Source, open_source
 from unveil.sources.alignment import write_link
 from unveil.sources.microdata import Microdata
@@ -249,7 +249,9 @@ class Release(Result, Generic[P_co]):
         """
         with together():
             for place, table in zip(self.places(path, *others), self.tables.values(), strict=True):
+                active_run().check()
                 write_recorded(place, self.record, partial(table.write, place, spreadsheet_safe=spreadsheet_safe))
+            active_run().check()  # before the files take their places
 
     def write_link(self, path: str | os.PathLike[str]) -> None:
         """Write the correspondence of released and original records; this file undoes the protection and must stay private."""
@@ -257,6 +259,7 @@ class Release(Result, Generic[P_co]):
             raise ArgumentError(f"{self.protection.made_by} makes records that correspond to no others, so there is no link.")
         if not len(self.origin) and self.records.records:
             raise ArgumentError("the records were never here, so neither is their correspondence; ask for it with the release.")
+        active_run().check()
         write_link(str(path), self.origin)
 
 

@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError, DataFileError, DataNotFoundError, Missi
 from unveil.output import atomic_write, file_in_hand
 from unveil.releases.record import RecordMismatchError, read_record, record_place
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run, looks
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -141,6 +142,7 @@ def sign(
     Path
         The place of the signature.
     """
+    active_run().check()
     return write_signature(file, signing_key(key, passphrase))
 
 
@@ -152,6 +154,7 @@ def write_signature(file: str | os.PathLike[str], key: Ed25519PrivateKey) -> Pat
     return place
 
 
+@looks
 @checked_arguments
 def verify(file: str | os.PathLike[str], public_key: str | os.PathLike[str]) -> Signature:
     """Verify that a file is the one that was signed.

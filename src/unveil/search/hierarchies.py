@@ -18,7 +18,7 @@ from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
 from unveil.partitions.levels import rows_of
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.search.nesting import Nested, nested_places
 from unveil.search.similarity import Similar, similar_values
 from unveil.sources import Data
@@ -146,6 +146,7 @@ class HierarchyReport(Result):
         return notes
 
 
+@looks
 @checked_arguments
 def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) -> HierarchyReport:
     """Propose a hierarchy that fits the kind and the distribution of a column's values.
@@ -186,6 +187,7 @@ def propose_hierarchy(data: Data, column: str, *, similar: Names | None = None) 
         return _report(proposal.hierarchy, values, counts, rule=proposal.rule, reason=proposal.reason)
 
 
+@looks
 @checked_arguments
 def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     """Build a hierarchy of a column's values by a rule.
@@ -221,6 +223,7 @@ def build_hierarchy(data: Data, column: str, rule: Builder) -> HierarchyReport:
     return _built(rule, None, values, counts, column)
 
 
+@looks
 @checked_arguments
 def check_hierarchy(hierarchy: Hierarchy | PathLike, data: Data | None = None, column: str | None = None) -> HierarchyReport:
     """Check that a hierarchy is a chain, and that it covers every value of a column if data is given.

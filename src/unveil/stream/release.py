@@ -24,6 +24,7 @@ from unveil.formats import counted, number
 from unveil.partitions import Hierarchy
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
+from unveil.run import active_run
 from unveil.sources import Data, open_source
 from unveil.sources.coding import encode
 from unveil.stream.coordinates import Coordinates
@@ -168,6 +169,7 @@ class StreamRelease:
         now
             The time of arrival in microseconds, for a delay that is a duration; not needed if records have times of their own.
         """
+        active_run().check()
         frame = batch if isinstance(batch, pl.DataFrame) else open_source(batch).collect(self.columns)
         require_columns(self.columns, frame.columns)
         require_values(batch, self.columns)
@@ -183,10 +185,12 @@ class StreamRelease:
 
     def tick(self, now: int) -> Iterator[Publication]:
         """Yield the publications that are due at a time although nothing has arrived; for delays that are durations."""
+        active_run().check()
         yield from self._publish([(moment, self.waiting) for moment in self._schedule.passed(now)])
 
     def finish(self) -> Iterator[Publication]:
         """Yield the publications of all waiting records, because the stream has ended."""
+        active_run().check()
         if self.waiting:
             yield from self._publish([(self._schedule.now, self.waiting)], everything=True)
 

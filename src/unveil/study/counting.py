@@ -13,12 +13,14 @@ from unveil.attributes import Names, names_of
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.amounts import Amounts, amounts_of
 from unveil.errors import ArgumentError, shown
+from unveil.run import looks
 from unveil.sources import Data, tallied
 from unveil.study.statements import stated
 
 __all__ = ["count"]
 
 
+@looks
 @checked_arguments
 def count(
     data: Data,

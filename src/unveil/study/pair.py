@@ -15,6 +15,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import Names, checked_nulls, in_line, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 from unveil.project import Project
+from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import Alignment, align
 from unveil.sources.opening import is_project
@@ -133,6 +134,7 @@ class Pair:
             )
         if doubled := [name for name in sensitive_names if name in keys]:
             raise ArgumentError.key_is_sensitive(doubled[0])
+        active_run().check()
         said = {"id": id, "link": link, "same_order": same_order}
         self._hold(
             one.changed(hierarchies=hierarchies, nulls=nulls),

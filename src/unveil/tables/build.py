@@ -15,7 +15,7 @@ from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.partitions.levels import rows_of
 from unveil.results import Provenance
-from unveil.run import watched
+from unveil.run import looks, watched
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied
 from unveil.sources.amounts import Contribution, Contributions, Holdings, amounts, holdings
 from unveil.study import require_values, stated, study_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["leaves_of", "table"]
 
 
+@looks
 @checked_arguments
 def table(  # noqa: PLR0913 - a public door
     data: Data,

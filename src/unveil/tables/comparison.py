@@ -19,6 +19,7 @@ from unveil.attributes import in_line
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.formats import jsonable
 from unveil.results import Result, Table, View
+from unveil.run import looks
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.files.published import PublishedTable
 from unveil.tables.findings import audited
@@ -130,6 +131,7 @@ class TableComparison(Result):
         return View(f"Protections of the table of {in_line(self.table.names, ' x ')}", (), (Table(names, rows, note=note),))
 
 
+@looks
 @checked_arguments
 def compare_tables(
     table: CrossTable,

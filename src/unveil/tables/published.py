@@ -19,6 +19,7 @@ from unveil.errors import ArgumentError, TableError, listed
 from unveil.errors import shown as quoted
 from unveil.formats import counted, jsonable, number
 from unveil.results import Figure, Mark, Result, Table, View
+from unveil.run import looks
 from unveil.sources import Data
 from unveil.tables.apriori import Apriori
 from unveil.tables.cells import misfit
@@ -154,6 +155,7 @@ _UNKNOWN = (
 )
 
 
+@looks
 @checked_arguments
 def audit(  # noqa: PLR0913 - a public door
     published: Data,

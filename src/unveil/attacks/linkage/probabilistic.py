@@ -25,6 +25,7 @@ from unveil.counts.grouping import Codes, summed
 from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View
+from unveil.run import looks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -168,6 +169,7 @@ class ProbabilisticLinkage(Result):
         return View("Probabilistic linkage", figures, (Table(tuple(self.columns()), rows, title="Attributes"),), (note,))
 
 
+@looks
 @checked_arguments
 def probabilistic_linkage(
     original_codes: Sequence[Codes],

@@ -39,7 +39,7 @@ from unveil.formats import counted, jsonable, number
 from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run
+from unveil.run import active_run, looks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -153,6 +153,7 @@ class StructureLinkage(Result):
         return View("Linkage without common attributes", figures, (table,), (str(self.made["method"]),))
 
 
+@looks
 @checked_arguments
 def structure_linkage(
     original: Columns, release: Columns, truth: ArrayLike, *, clusters: int = 5, seed: int = 0

@@ -25,6 +25,7 @@ from unveil.mechanisms.differential_privacy.accounting import (
 )
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.results import Figure, Result, Table, View
+from unveil.run import active_run
 
 __all__ = ["Account", "BudgetSpentError", "PrivacyAccount", "PrivacyLedger", "charged", "read_budget"]
 
@@ -177,6 +178,7 @@ class PrivacyLedger:
             If the losses would exceed the budget.
         """
         checked_word("protects", protects, ("record", "person"))
+        active_run().check()  # a loss that is written is spent, whatever becomes of its answer
         new = [loss.among(self.neighbours) for loss in losses]
         with self._ledger.book() as book:
             book.news()

@@ -22,6 +22,7 @@ from unveil.counts.grouping import group
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
+from unveil.run import looks
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["recode_locally"]
 
 
+@looks
 @checked_arguments
 def recode_locally(  # noqa: PLR0913 - options by keyword
     data: Data,

@@ -13,7 +13,7 @@ from unveil.attributes import Names
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.search.request import Hierarchies, finer_request, wanted_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of, recoded_by_parts
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["mondrian"]
 
 
+@looks
 @checked_arguments
 def mondrian(  # noqa: PLR0913 - options by keyword
     data: Data,

@@ -20,7 +20,7 @@ from unveil.counts.grouping import group
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
@@ -40,6 +40,7 @@ _NOTHING = 1e-6
 """Costs, summed over the records, that differ by no more than this are equal."""
 
 
+@looks
 @checked_arguments
 def generalize_subtrees(  # noqa: PLR0913 - options by keyword
     data: Data,

@@ -21,7 +21,7 @@ from unveil.arguments import DefaultText, checked_arguments, checked_count, chec
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, TableError, shown
 from unveil.randomness import read_key
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.sources import Data, open_source
 from unveil.tables.build import leaves_of
 from unveil.tables.build import table as build
@@ -37,6 +37,7 @@ _BITS = 64
 _NULLS = DefaultText("category")
 
 
+@looks
 @checked_arguments
 def perturb_by_cell_keys(
     data: Data,

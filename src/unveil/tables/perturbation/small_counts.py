@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import TableError
-from unveil.run import active_run
+from unveil.run import active_run, looks
 from unveil.tables.cells import rolled_up
 from unveil.tables.crosstable import CrossTable
 from unveil.tables.perturbation.result import PerturbedTable
@@ -31,6 +31,7 @@ _TOLD = 100
 """The number of counts rounded up between two reports of progress."""
 
 
+@looks
 @checked_arguments
 def round_small_counts(table: CrossTable, *, base: int = 3) -> PerturbedTable:
     """Round inner counts below a base to 0 or the base, and sum all totals again.
