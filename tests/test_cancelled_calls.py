@@ -17,7 +17,7 @@ from study.test_every_door import DOORS, KEY_FILE, PEOPLE, PUBLISHED, SEXES, TRE
 from unveil import Run, attacks, mechanisms, queries, stream, tables
 from unveil.errors import CancelledError
 from unveil.models import KAnonymity
-from unveil.run import active_run, looks, to_the_end
+from unveil.run import active_run, in_blocks, looks, to_the_end
 
 TABLE = unveil.table(PEOPLE, ["age", "sex"])
 CODES = [np.arange(len(PEOPLE)) % 7, np.arange(len(PEOPLE)) % 5]
@@ -202,6 +202,16 @@ def test_a_cancelled_release_leaves_no_file() -> None:
         seen.append(answered)
     assert len(seen) > 1
     assert sorted(one.name for one in place.parent.glob(f"*{place.name}*")) == [place.name, f"{place.name}.unveil.json"]
+
+
+def test_many_items_come_in_blocks_until_the_run_is_cancelled() -> None:
+    assert list(in_blocks(list(range(5)), 2)) == [[0, 1], [2, 3], [4]]
+    with Run() as run:
+        blocks = in_blocks([1, 2, 3], 2)
+        assert next(blocks) == [1, 2]
+        run.cancel()
+        with pytest.raises(CancelledError):
+            next(blocks)
 
 
 def test_a_block_that_is_completed_is_not_cancelled_meanwhile() -> None:

@@ -48,8 +48,8 @@ from unveil.errors import ArgumentError, CancelledError
 from unveil.fitting import kind_of
 
 __all__ = [
-    "Clock", "Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_run", "is_left_behind", "looks", "stepped",
-    "to_the_end", "watched",
+    "Clock", "Limits", "Progress", "Run", "Stages", "Steps", "active_run", "in_blocks", "in_run", "is_left_behind", "looks",
+    "stepped", "to_the_end", "watched",
 ]  # fmt: skip
 
 Steps: TypeAlias = Callable[[int, int], None]
@@ -375,6 +375,14 @@ def stepped(rows: int, stage: str, items: Collection[_Item]) -> Iterator[_Item]:
     """Yield items one by one; if each is about many rows, each is a step of a stage of the active run."""
     run = active_run()
     return run.each(stage, items) if rows >= run.limits.watched_from else iter(items)
+
+
+def in_blocks(items: _Item, size: int = 1 << 14) -> Iterator[_Item]:
+    """Yield a long list, array or column in blocks; the active run is checked before each."""
+    whole: Any = items
+    for start in range(0, len(whole), size):
+        active_run().check()
+        yield whole[start : start + size]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 from unveil.formats import counted
 from unveil.naming import words_of
 from unveil.partitions.matching import number_of, text_of
+from unveil.run import in_blocks
 
 __all__ = ["MissingCode", "missing_codes"]
 
@@ -78,12 +79,16 @@ def missing_codes(values: Sequence[Any], counts: Sequence[int]) -> tuple[Missing
         return ()
     words = [
         MissingCode(value, n, sure=True, evidence="the word says that nothing is known")
-        for value, n in held
+        for block in in_blocks(held)
+        for value, n in block
         if isinstance(value, str) and (value.strip().casefold() in _SIGNS or " ".join(words_of(value)) in _WORDS)
     ]
     texts = {code.text for code in words}
     numbers = {
-        number: (value, n) for value, n in held if text_of(value) not in texts and (number := number_of(value)) is not None
+        number: (value, n)
+        for block in in_blocks(held)
+        for value, n in block
+        if text_of(value) not in texts and (number := number_of(value)) is not None
     }
     if len(numbers) + len(texts) < len(held) or len(numbers) < _NEIGHBOURS:
         return tuple(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from unveil.attributes import require_columns
 from unveil.errors import one_line
 from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
 from unveil.results import Figure, Result, Table, View
-from unveil.run import active_run, looks
+from unveil.run import active_run, in_blocks, looks
 from unveil.sources.microdata import open_microdata
 from unveil.study import require_as_they_are, study_of
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from unveil.sources import Data
 
 __all__ = ["KnownItems", "known_items"]
+
+_LOOK = 1 << 16
+"""The number of sets of items between two checks of the run."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -111,12 +114,21 @@ def known_items(data: Data, attribute: str, *, m: int = 2, separator: str = ";")
     require_as_they_are(data, (attribute,))
     if (study := study_of(data)) is not None and study.policy == "drop":
         records = records.taken(np.flatnonzero(records.complete([attribute])))
-    sets = [items_of(value, between) for value in records.column(attribute).to_list()]
+    sets = [items_of(value, between) for block in in_blocks(records.column(attribute)) for value in block.to_list()]
     support = supports(sets, [1] * len(sets), most)
     rates = [_rates(sets, support, known) for known in range(1, most + 1)]
-    least = [min((n for items, n in support.items() if len(items) <= known), default=len(sets)) for known in range(1, most + 1)]
     worst, drawn = zip(*rates, strict=True)
-    return KnownItems(attribute, len(sets), most, worst, drawn, tuple(least))
+    return KnownItems(attribute, len(sets), most, worst, drawn, _fewest(support, most, len(sets)))
+
+
+def _fewest(support: Counter[Items], most: int, records: int) -> tuple[int, ...]:
+    """Return, for 1 to m items, the fewest records that hold some set of at most that many; all, if there is no set."""
+    fewest, run = [records] * (most + 1), active_run()
+    for at, (items, n) in enumerate(support.items()):
+        if not at % _LOOK:
+            run.check()
+        fewest[len(items)] = min(fewest[len(items)], n)
+    return tuple(accumulate(fewest[1:], min))
 
 
 def _rates(sets: Sequence[Items], support: Counter[Items], known: int) -> tuple[float, float]:

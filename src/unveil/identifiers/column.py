@@ -21,6 +21,7 @@ import numpy as np
 from unveil.identifiers.dates import DatesRead, read_dates
 from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
+from unveil.run import in_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +111,7 @@ class LookedColumn:
     @cached_property
     def texts(self) -> list[str]:
         """All examined values as text."""
-        return self.first_texts + [_text_of(value) for value in self.values[_SCREEN:]]
+        return self.first_texts + [_text_of(value) for block in in_blocks(self.values[_SCREEN:]) for value in block]
 
     @cached_property
     def uniqueness(self) -> float:
@@ -146,7 +147,8 @@ class LookedColumn:
         passed = sum(1 for text in first if test(text))
         if passed < FEW / 2 * len(first):
             return passed / len(first)
-        passed += sum(1 for text in (self.texts if texts is None else texts)[_SCREEN:] if test(text))
+        others = (self.texts if texts is None else texts)[_SCREEN:]
+        passed += sum(1 for block in in_blocks(others) for text in block if test(text))
         return passed / len(self.values)
 
     def seen(self, share: float, what: str) -> str:
@@ -174,7 +176,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     drawn = _Drawn(values, order) if isinstance(values, tuple) else _taken(values, order.tolist())
     plain = set(map(type, values[:number] if isinstance(values, tuple) else drawn)) == {int}
     if not plain:
-        drawn = [value for value in drawn if not _is_missing(value)]
+        drawn = [value for block in in_blocks(drawn) for value in block if not _is_missing(value)]
     if len(order) == number:
         number = len(drawn)
     kind = "integer" if plain else _kind_of(drawn)

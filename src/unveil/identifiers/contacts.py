@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from unveil.identifiers.column import FEW, MOST
+from unveil.run import in_blocks
 
 if TYPE_CHECKING:
     from unveil.identifiers.column import LookedColumn
@@ -99,7 +100,9 @@ def is_ip_address(text: str) -> bool:
 
 
 def _like_versions(column: LookedColumn) -> bool:
-    parts = [part for text in column.texts if is_ip_address(text) for part in re.split(r"[./]", text)]
+    parts = [
+        part for block in in_blocks(column.texts) for text in block if is_ip_address(text) for part in re.split(r"[./]", text)
+    ]
     return all(part.isdecimal() and int(part) <= _VERSION_PART for part in parts)
 
 

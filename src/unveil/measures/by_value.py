@@ -13,6 +13,7 @@ from unveil.counts import Classes, Column, Counts
 from unveil.counts.grouping import group_sums_each
 from unveil.formats import jsonable
 from unveil.results.masking import MASK, SMALL, Rows, masked_values
+from unveil.run import in_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class ByValue:
         uncounted = hidden & (self.classes.n[rows] >= self.small)
         columns: dict[str, list[Any]] = {}
         for column, codes in zip(self.classes.columns, self.classes.codes, strict=True):
-            columns[_called(column.name)] = _without([column.values[code] for code in codes[rows].tolist()], hidden, MASK)
+            columns[_called(column.name)] = _without(_named(column, codes[rows]), hidden, MASK)
         columns["count"] = _without(self.classes.n[rows].tolist(), uncounted, None)
         columns["dr"] = _without(self.dr[rows].tolist(), uncounted, None)
         columns["posterior"] = self.posterior[rows].tolist()
@@ -88,8 +89,15 @@ class ByValue:
 def rows_of(tables: Sequence[ByValue]) -> list[Rows]:
     """Return for each table one object per class, riskiest first."""
     orders = [table.riskiest() for table in tables]
-    columns = jsonable([table.to_columns(order) for table, order in zip(tables, orders, strict=True)])
-    rows = [[dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)] for cells in columns]
+    rows = [
+        [
+            dict(zip(cells, row, strict=True))
+            for part in in_blocks(order)
+            for cells in [jsonable(table.to_columns(part))]
+            for row in zip(*cells.values(), strict=True)
+        ]
+        for table, order in zip(tables, orders, strict=True)
+    ]
     attributes = [{_called(column.name): column.name for column in table.classes.columns} for table in tables]
     return [
         Rows(some, named, table.classes.n[order].tolist(), table.telling[order].tolist())
@@ -178,6 +186,11 @@ def _told(
 def _values(column: Column, which: NDArray[np.bool_]) -> Iterator[Any]:
     """Return some values of a column."""
     return (column.values[code] for code in np.flatnonzero(which).tolist())
+
+
+def _named(column: Column, codes: Codes) -> list[Any]:
+    """Return the value of each code."""
+    return [column.values[code] for block in in_blocks(codes) for code in block.tolist()]
 
 
 def _called(name: str) -> str:

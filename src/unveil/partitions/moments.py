@@ -24,6 +24,7 @@ from datetime import UTC, date, datetime
 from typing import Any, Literal, TypeAlias
 
 from unveil.partitions.matching import plain
+from unveil.run import in_blocks
 
 __all__ = ["DateReading", "Moment", "Precision", "read_moments"]
 
@@ -153,7 +154,7 @@ class DateReading:
         passed = sum(map(self._dated, first))
         if passed < len(first) / 2:
             return passed / max(len(first), 1)
-        return (passed + sum(map(self._dated, values[_SCREEN:]))) / len(values)
+        return (passed + sum(sum(map(self._dated, block)) for block in in_blocks(values[_SCREEN:]))) / len(values)
 
     def in_words(self) -> str:
         """Return a sentence on the order that was chosen if the values leave it open; empty if they do not."""
@@ -213,10 +214,10 @@ def read_moments(values: Sequence[Any], today: date | None = None, *, least: flo
     >>> [moment.start.month for moment in read_moments(["3/14/85", "unknown", "11/2/91"])]
     [3, 11]
     """
-    reading = DateReading.of(values, today)
+    reading = DateReading.of((value for block in in_blocks(values) for value in block), today)
     if reading.share(values) < least:
         return []
-    return [moment for value in values if (moment := reading.read(value)) is not None]
+    return [moment for block in in_blocks(values) for value in block if (moment := reading.read(value)) is not None]
 
 
 _READERS: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[DateReading, dict[str, str]], Moment]], ...] = (

@@ -6,14 +6,17 @@ Noise comes from the operating system through OpenDP and cannot be seeded: anyon
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from unveil.arguments import checked_number, checked_word
 from unveil.errors import ArgumentError, MissingExtraError
 from unveil.mechanisms.differential_privacy.staircase import expected_error, staircase, staircase_error
-from unveil.run import watched
+from unveil.run import active_run, watched
 
 __all__ = [
     "FOR_ONE_NUMBER",
@@ -45,6 +48,7 @@ _LARGEST_EPSILON = 100.0
 _UP = 1.0 + 1e-13
 """A factor that exceeds the rounding errors of a normal distribution function."""
 _NEAR = 1e-12
+_OPENDP = "opendp.prelude"
 _SLOW = 6
 """The noise for one value takes as long as array operations on 2 to the power of this many values."""
 
@@ -70,6 +74,7 @@ class Budget:
         """Check the caller's request."""
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
+        _load_opendp()
         if mechanism == "staircase" and loss < _LEAST_STAIRCASE:
             raise ArgumentError(f"for an epsilon below {_LEAST_STAIRCASE:g}, use geometric noise: its error is the same.")
         if mechanism != "gaussian":
@@ -250,6 +255,13 @@ def gaussian_scale(l2: float, budget: Budget) -> float:
         else:
             little = middle
     return enough
+
+
+def _load_opendp() -> None:
+    """Import OpenDP, which takes long the first time, before anything is charged; the run may be cancelled meanwhile."""
+    if _OPENDP not in sys.modules:
+        with suppress(ImportError):  # reported once noise is needed
+            active_run().watching(lambda: import_module(_OPENDP))
 
 
 def _opendp() -> Any:
