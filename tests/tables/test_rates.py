@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from itertools import product
+
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unveil.tables.rates import _level, _steep, _uncertain
 
-intervals = st.lists(
-    st.tuples(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=3), st.integers(0, 60)),
-    min_size=1,
-    max_size=6,
+intervals = st.tuples(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6)), min_size=1, max_size=4), st.floats(0, 1, allow_subnormal=False)
 )
 
 
+def uncertainty(counts: Sequence[float]) -> float:
+    return sum(n * math.log2(sum(counts) / n) for n in counts if n)
+
+
 @given(intervals)
-def test_counts_stay_within_their_intervals_and_come_to_their_totals(rows: list[tuple[list[tuple[int, int]], int]]) -> None:
-    low = np.array([[a for a, _ in cells] for cells, _ in rows], dtype=float)
-    high = np.array([[a + b for a, b in cells] for cells, _ in rows], dtype=float)
-    totals = np.clip([float(total) for _, total in rows], low.sum(axis=1), high.sum(axis=1))
-    for counts in (_level(low, high, totals), _steep(low, high, totals)):
-        assert (counts >= low).all()
-        assert (counts <= high).all()
-        assert np.allclose(counts.sum(axis=1), totals)
-    for row, total in enumerate(totals):
-        between = low[row].copy()  # any other way to come to the total is neither below the least nor above the most
-        for at in range(3):
-            between[at] += min(total - between.sum(), high[row, at] - low[row, at])
-        there = between[between > 0]
-        own = float((there * np.log2(there.sum() / there)).sum())
-        one = (low[[row]], high[[row]], np.array([total]))
-        assert _uncertain(*one, equal=False) <= own + 1e-9
-        assert own <= _uncertain(*one, equal=True) + 1e-6
+@example(([(0, 0), (1, 1), (0, 3)], 0.25))
+@example(([(0, 5), (1, 4), (2, 1)], 0.6))
+def test_all_counts_within_their_intervals_are_within_the_bounds(drawn: tuple[list[tuple[int, int]], float]) -> None:
+    cells, share = drawn
+    low, high = np.array([[float(a) for a, _ in cells]]), np.array([[float(a + b) for a, b in cells]])
+    total = round(float(low.sum() + share * (high - low).sum()))
+    least, most = (_uncertain(low, high, np.array([float(total)]), equal=equal) for equal in (False, True))
+    every = [uncertainty(counts) for counts in product(*[range(a, a + b + 1) for a, b in cells]) if sum(counts) == total]
+    assert every
+    assert least <= min(every) + 1e-9
+    assert max(every) <= most + 1e-6
+    for counts in (_level(low, high, np.array([float(total)])), _steep(low, high, np.array([float(total)]))):
+        assert np.allclose(counts.sum(axis=1), total)
+    if (low == high).all():
+        assert least == pytest.approx(min(every), abs=1e-9)
 
 
 def test_the_extremes_by_hand() -> None:
     low, high = np.array([[0.0, 1.0, 2.0]]), np.array([[5.0, 5.0, 3.0]])
-    assert _steep(low, high, np.array([9.0])).tolist() == [[5.0, 2.0, 2.0]]
+    assert uncertainty([5.0, 3.0, 1.0]) >= _uncertain(low, high, np.array([9.0]), equal=False) > uncertainty([5.0, 4.0])
+    assert _steep(np.zeros((1, 2)), np.array([[5.0, 3.0]]), np.array([6.0])).tolist() == [[5.0, 1.0]]
+    assert _steep(np.array([[0.0, 1.0, 0.0]]), np.array([[0.0, 2.0, 3.0]]), np.array([2.0])).tolist() == [[2.0, 0.0, 0.0]]
     assert np.allclose(_level(low, high, np.array([9.0])), [[3.0, 3.0, 3.0]])
     assert _uncertain(np.array([[0.0, 7.0]]), np.array([[0.0, 7.0]]), np.array([7.0]), equal=True) == 0.0

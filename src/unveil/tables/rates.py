@@ -3,8 +3,8 @@ r"""The Discrimination Rate of a table: exact if the table is whole, bounded if 
 With classes y of all dimensions but one, and categories x of that one, :math:`DR = 1 - H(X|Y)/H(X)`. If counts are only known
 to lie in intervals, so is the rate. For each class, :math:`\sum_x n_{xy} \log_2 (n_y / n_{xy})` never falls when a count grows,
 is least when the counts are as unequal as their intervals allow, and greatest when they are as equal as possible. The bounds
-ignore that one table must explain all classes, so they are outer bounds: the rate lies between them, but they may be wider than
-necessary.
+ignore that one table must explain all classes, and the least is taken over more counts than the intervals hold, so they are outer
+bounds: the rate lies between them, but they may be wider than necessary.
 """
 
 from __future__ import annotations
@@ -136,12 +136,19 @@ def _categories(table: CrossTable, axis: int, amounts: NDArray[np.float64], inne
 
 
 def _uncertain(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64], *, equal: bool) -> float:
-    """Return the least or the greatest sum n log2(N/n) over counts within their intervals with a given total in each row."""
+    """Return bounds of the sum n log2(N/n) over counts within their intervals with a given total in each row.
+
+    The greatest is exact; the least may be lower than any counts reach, because finding those is as hard as packing a knapsack.
+    """
     totals = np.clip(totals, low.sum(axis=1), high.sum(axis=1))
     counts = _level(low, high, totals) if equal else _steep(low, high, totals)
     sizes = np.broadcast_to(counts.sum(axis=1, keepdims=True), counts.shape)
     there = counts > 0
     return float((counts[there] * np.log2(sizes[there] / counts[there])).sum())
+
+
+_WEIGHTS = np.linspace(0.0, 1.0, 9)
+"""The weights of the upper bounds in the limits of `_steep`."""
 
 
 def _level(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -155,11 +162,14 @@ def _level(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[
 
 
 def _steep(low: NDArray[np.float64], high: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the counts that are as unequal as possible: the remainder goes to the largest first."""
-    order = np.argsort(-high, axis=1, kind="stable")
-    room = np.take_along_axis(high - low, order, axis=1)
-    before = np.cumsum(room, axis=1) - room
-    added = np.clip((totals - low.sum(axis=1))[:, None] - before, 0, room)
-    counts = low.copy()
-    np.put_along_axis(counts, order, np.take_along_axis(low, order, axis=1) + added, axis=1)
-    return counts
+    """Return counts, largest first, that are at least as unequal as any within their intervals (they majorise them).
+
+    The k largest counts hold at most the sum of their upper bounds, and at most what all others leave. With a mixture of both
+    limits, for any weight, the largest k sums of it are a limit for every choice of k cells.
+    """
+    spare = (totals - low.sum(axis=1))[:, None]
+    held = np.full(low.shape, np.inf)
+    for weight in _WEIGHTS:
+        mixed = -np.sort(-(weight * high + (1.0 - weight) * low), axis=1)
+        held = np.minimum(held, np.cumsum(mixed, axis=1) + (1.0 - weight) * spare)
+    return np.diff(np.minimum(held, totals[:, None]), axis=1, prepend=0.0)
