@@ -205,7 +205,7 @@ class MovingCounts:
                 "them partitions, take a smaller window, or raise the limit."
             )
         hashes = self._hashes(self._rows[live])
-        known = np.ones(len(live), dtype=bool) if not self.halvings else np.isin(hashes, self.certain)
+        known = np.ones(len(live), dtype=bool) if not self.halvings else np.isin(hashes, self.certain, kind="sort")
         self.certain = _most_frequent(hashes[known], self._n[live[known]], self._limit // _CERTAIN)
         self.halvings += 1
         self._rows[: self._used] = self.in_sample(self._rows[: self._used])
@@ -217,7 +217,7 @@ class MovingCounts:
             return codes
         whole, out = np.flatnonzero(self._whole(codes)), codes.copy()
         hashes = self._hashes(codes[whole])
-        gone = (hashes >> np.uint64(64 - self.halvings) != 0) & ~np.isin(hashes, self.certain)
+        gone = (hashes >> np.uint64(64 - self.halvings) != 0) & ~np.isin(hashes, self.certain, kind="sort")
         out[np.ix_(whole[gone], self._blank)] = _BLANK
         return out
 
@@ -321,7 +321,7 @@ class MovingCounts:
     def strata(self) -> tuple[Counts | None, Counts | None]:
         """Return the count tables of the combinations kept for certain and of those drawn; None for an empty one."""
         live = self._live()
-        certain = np.isin(self._hashes(self._rows[live]), self.certain)
+        certain = np.isin(self._hashes(self._rows[live]), self.certain, kind="sort")
         certainly, drawn = (self._table_of(part) if len(part) else None for part in (live[certain], live[~certain]))
         return certainly, drawn
 
