@@ -126,7 +126,7 @@ def _look_again(visit: Visit) -> Answer:
 
 
 def _decide(visit: Visit) -> Answer:
-    """Give one column a role, with a reason if there is one."""
+    """Assign a role to a column, with a reason if there is one."""
     column = visit.column("column")
     role = visit.word("role", tuple(_TITLES))
     _give(visit.desk, [column], role, reason=visit.form.get("reason", "").strip())  # type: ignore[arg-type]
