@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from compileall import compile_dir
 from importlib.metadata import version
@@ -34,3 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         engines = "engines" in item.path.relative_to(ROOT).parts
         item.add_marker(pytest.mark.xdist_group("engines" if engines else str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what every test shares (modules and the tests themselves) out of each search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of the process collect everything, as it would without."""
+    gc.unfreeze()

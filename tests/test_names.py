@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -20,7 +21,19 @@ HOME = Path(unveil.__file__).parent
 @cache
 def modules() -> dict[Path, ast.Module]:
     """Return the modules of the package by their files; read once, by the tests and not when they are collected."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))}
+    gc.disable()  # millions of nodes, none of which is garbage
+    try:
+        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(HOME.rglob("*.py"))}
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten_at_the_end() -> Iterator[None]:
+    yield
+    modules.cache_clear()
+    imports.cache_clear()
 
 
 def public_classes() -> dict[str, list[str]]:
