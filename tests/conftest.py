@@ -24,6 +24,8 @@ for _name, _value in _ENVIRONMENT.items():
 if "PYTEST_XDIST_WORKER" not in os.environ:  # once, so that none of the hundreds of processes to come has to
     compile_dir(ROOT / "src", quiet=2)
 
+gc.disable()  # until all tests are collected: what they make is kept
+
 _SLOW = [HealthCheck.too_slow]
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25, suppress_health_check=_SLOW)
 settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=_SLOW)
@@ -39,8 +41,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave what every test shares (modules and the tests themselves) out of each search for garbage."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
