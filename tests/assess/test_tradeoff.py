@@ -18,7 +18,7 @@ import unveil
 from unveil.assess.release_figures import Axis
 from unveil.assess.tradeoff import _judged, dominance
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.sources.alignment import write_link
+from unveil.sources.microdata import write_link
 
 KEY = ["age", "sex"]
 NEED = unveil.Need("by age", target="ill", given="age")

@@ -25,7 +25,7 @@ from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, HierarchyError
 from unveil.measures.equivalence import equivalence
 from unveil.sources import load
-from unveil.sources.alignment import write_link
+from unveil.sources.microdata import write_link
 from unveil.testing import tables
 
 PUBLISHED = unveil.datasets.published()

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from unveil.sources.frames import CountedFrame
+from unveil.sources.microdata import CountedFrame
 from unveil.study import Study
 
 COLUMNS = {

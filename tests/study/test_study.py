@@ -16,7 +16,7 @@ import unveil
 from helpers import varied
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, UnsupportedDataError
-from unveil.sources.frames import FrameSource
+from unveil.sources.opening import FrameSource
 from unveil.testing import tables
 
 PEOPLE = pl.DataFrame(

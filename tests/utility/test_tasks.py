@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import unveil
 from unveil.errors import ArgumentError, MissingExtraError
-from unveil.sources.alignment import write_link
+from unveil.sources.microdata import write_link
 from unveil.utility.encoding import middle
 from unveil.utility.task import FoldEstimate
 from unveil.utility.trials import dealt

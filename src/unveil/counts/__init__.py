@@ -21,7 +21,7 @@ from unveil.formats import counted, jsonable
 from unveil.partitions import Partition
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Source
-from unveil.sources.frames import counted_source
+from unveil.sources.base import counted_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

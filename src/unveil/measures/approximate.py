@@ -26,10 +26,9 @@ from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
 from unveil.run import looks
 from unveil.sources import Data, open_source
-from unveil.sources.base import Tally
+from unveil.sources.base import Tally, TallySource
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.engines.table import EngineSource
-from unveil.sources.frames import TallySource
 from unveil.sources.sampling import Sampled, sample
 from unveil.study import Study, count, planned_key, study_of
 

@@ -19,11 +19,11 @@ from unveil.releases import Release, ReleaseRecords, Unwritten, WrittenFile, Wri
 from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
 from unveil.search.lattice.generalisation import Choice, Generalisation
+from unveil.sources.base import TallySource
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
 from unveil.sources.coding import as_counted, labelled
 from unveil.sources.engines.recoding import Changed, EngineRecoding
-from unveil.sources.frames import TallySource
 from unveil.sources.known_values import KnownValues
 from unveil.sources.microdata import complete
 from unveil.study import count

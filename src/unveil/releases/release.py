@@ -23,8 +23,7 @@ from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View
 from unveil.run import active_run, watched
 from unveil.sources import Source, open_source
-from unveil.sources.alignment import write_link
-from unveil.sources.microdata import Microdata
+from unveil.sources.microdata import Microdata, write_link
 
 if TYPE_CHECKING:
     import os

@@ -15,8 +15,7 @@ from unveil.errors import listed
 from unveil.identifiers import found_in
 from unveil.measures.unnamed import Unmeasured, first_of, never_measured, singled_out
 from unveil.randomness import NOT_FOR_PUBLICATION
-from unveil.sources.frames import CountedFrame
-from unveil.sources.microdata import Microdata
+from unveil.sources.microdata import CountedFrame, Microdata
 from unveil.study import Study
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from unveil.arguments import checked_arguments
 from unveil.attributes import checked_nulls, require_columns
 from unveil.errors import ArgumentError
-from unveil.sources.base import Data, Source, Tally
+from unveil.sources.base import Data, Source, Tally, coded_table, wanted_columns
 from unveil.sources.coding import Coded, CodedTable
-from unveil.sources.held import coded_table, wanted_columns
 from unveil.sources.opening import is_text_file, open_source
 from unveil.sources.options import AS_FOUND, ReadOptions
 
@@ -45,8 +44,6 @@ OPEN_MODULES = (
     "files.inputs",
     "files.spreadsheets",
     "files.workbook",
-    "frames",
-    "held",
     "known_values",
     "microdata",
     "objects",

@@ -15,7 +15,6 @@ import polars as pl
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
 from unveil.formats import counted
-from unveil.output import atomic_write
 from unveil.partitions.generalised import ReadValue, read_values
 from unveil.sources.base import Data, Source
 from unveil.sources.coding import encode
@@ -25,7 +24,7 @@ from unveil.sources.opening import open_source
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "way_of", "write_link"]
+__all__ = ["Alignment", "align", "common_codes", "require_order", "side_by_side", "way_of"]
 
 Reader: TypeAlias = Callable[[Sequence[str]], pl.DataFrame]
 """A function that reads columns of a table."""
@@ -131,14 +130,6 @@ def side_by_side(
         columns[before_label] = one[before].alias("values").gather(rows)
         columns[after_label] = other[after].alias("values").gather(shown_rows)
     return pl.DataFrame(columns)
-
-
-def write_link(path: str, truth: NDArray[np.int64]) -> None:
-    """Write a correspondence file: the row of every released record and of its original, counted from 1."""
-    kept = truth >= 0
-    frame = pl.DataFrame({"original": truth[kept] + 1, "release": np.flatnonzero(kept) + 1})
-    with atomic_write(path, private=True) as file:
-        file.write(frame.write_csv().encode())
 
 
 def common_codes(original: pl.Series, release: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

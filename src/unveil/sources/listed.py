@@ -1,6 +1,7 @@
-"""Combinations by lists of values: every column holds its distinct values once, and the position of each combination's value.
+"""Combinations of values with their counts: a row of values for each, or lists of the values of every column.
 
-So combinations can be coded, or dropped by a null policy, without a value for each of them.
+In lists, a column holds its distinct values once, and the position of each combination's value. So combinations can be coded, or
+dropped by a null policy, without a value for each of them.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from unveil.sources.base import Tally
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Listed", "ListedTally"]
+__all__ = ["Listed", "ListedTally", "Tally"]
 
 _NO_CODE = (1 << 32) - 1
 _AS_ENUM = 1 << 16
 """A column of at most this many distinct texts is passed on as positions in a list of texts, a larger one as texts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Combinations of some columns' values, in any order, with the number of records that hold each.
+
+    Attributes
+    ----------
+    frame
+        One row per combination; the counts of repeated combinations are added up.
+    n
+        The number of records of each row; None: one each, because the rows are the records themselves.
+    """
+
+    frame: pl.DataFrame
+    n: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

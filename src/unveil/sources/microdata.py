@@ -18,13 +18,12 @@ from unveil.errors import ColumnNotFoundError, EmptyDataError, UnsupportedDataEr
 from unveil.output import atomic_write
 from unveil.project import Project
 from unveil.run import watched
-from unveil.sources.base import Data, Source
-from unveil.sources.coding import as_counted, encode, labelled
+from unveil.sources.base import Data, Source, Tally
+from unveil.sources.coding import CodedTable, as_counted, counted_column, encode, labelled
 from unveil.sources.files.spreadsheets import harmless, require_delimited
 from unveil.sources.files.workbook import workbook
 from unveil.sources.fingerprint import fingerprint_of_frame
-from unveil.sources.frames import CountedFrame, FrameSource
-from unveil.sources.opening import is_project, open_source
+from unveil.sources.opening import FrameSource, is_project, open_source
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "CountedFrame",
     "Microdata",
     "RecordsSource",
     "complete",
@@ -40,6 +40,7 @@ __all__ = [
     "standing_among",
     "standing_of",
     "without_lists_of_names",
+    "write_link",
 ]
 
 
@@ -160,6 +161,33 @@ class Microdata:
         write_frame(self.frame, path, spreadsheet_safe=spreadsheet_safe)
 
 
+class CountedFrame(Source):
+    """Records in memory that are counted as an engine would do it: for queries of single columns, without coding records."""
+
+    can_count = True
+
+    def __init__(self, frame: pl.DataFrame, place: str) -> None:
+        super().__init__(place, frame.columns)
+        self._frame = frame
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return pl.DataFrame({name: self._frame.get_column(name) for name in columns})
+
+    def count_alone(self, column: str) -> CodedTable | None:
+        """Count one column without coding its records."""
+        series = self._frame.get_column(column)
+        return None if series.is_empty() or series.dtype == pl.Object else counted_column(column, series)
+
+    def _count(self, columns: Sequence[str]) -> Tally:
+        series = [self._frame.get_column(name) for name in dict.fromkeys(columns)]
+        if not self._frame.height or any(one.dtype == pl.Object or one.dtype.is_nested() for one in series):
+            return Tally(self._read(columns))
+        numbered = [one.alias(str(at)) for at, one in enumerate(series)]  # some names are patterns to Polars
+        together = watched(self._frame.height, lambda: pl.DataFrame(numbered).group_by(pl.all()).len("n"))
+        values = {one.name: together.get_column(str(at)) for at, one in enumerate(series)}
+        return Tally(pl.DataFrame(values), together.get_column("n").cast(pl.Int64).to_numpy())
+
+
 class RecordsSource(FrameSource):
     """Records as a source, so that a study can refer to them; opened as records, they are returned unchanged."""
 
@@ -197,6 +225,14 @@ def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, spreadshee
             file.write(workbook({"release": [frame.columns, *frame.iter_rows()]}))
         else:
             frame.write_csv(file, separator="\t" if ending in {"tsv", "tab"} else ",")
+
+
+def write_link(path: str, truth: NDArray[np.int64]) -> None:
+    """Write a correspondence file: the row of every released record and of its original, counted from 1."""
+    kept = truth >= 0
+    frame = pl.DataFrame({"original": truth[kept] + 1, "release": np.flatnonzero(kept) + 1})
+    with atomic_write(path, private=True) as file:
+        file.write(frame.write_csv().encode())
 
 
 def without_lists_of_names(frame: pl.DataFrame) -> pl.DataFrame:

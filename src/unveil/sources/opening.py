@@ -1,31 +1,52 @@
-"""The only entry point for data: turns any data that a caller gives into a `Source`."""
+"""The only entry point for data: turns a data frame of any library, a path, or any other data of a caller into a `Source`."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from glob import has_magic
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import narwhals as nw
+import polars as pl
 
 from unveil.credentials import without_credentials
-from unveil.errors import ArgumentError, DataNotFoundError, ProjectError, near_miss, shown
+from unveil.errors import (
+    ArgumentError,
+    DataNotFoundError,
+    DuplicateColumnError,
+    ProjectError,
+    UnsupportedDataError,
+    near_miss,
+    shown,
+)
 from unveil.project import Project
-from unveil.run import active_run
+from unveil.run import active_run, watched
 from unveil.sources import datasets
-from unveil.sources.base import Data, Source, source_of
+from unveil.sources.base import Data, Source, source_of, text_names
 from unveil.sources.columns import read_as
 from unveil.sources.engines.address import open_address
 from unveil.sources.files import TYPED_SUFFIXES, FileSource, GlobSource, column_names, format_of, is_pattern
 from unveil.sources.files.inputs import locate, named_part
-from unveil.sources.frames import FrameSource, open_frame
+from unveil.sources.objects import column_of_objects
 from unveil.sources.options import AS_FOUND, ReadOptions
 
-__all__ = ["is_project", "open_beside", "open_data", "open_project", "open_source", "project_beside", "read_options"]
+__all__ = [
+    "FrameSource",
+    "is_project",
+    "open_beside",
+    "open_data",
+    "open_frame",
+    "open_project",
+    "open_source",
+    "project_beside",
+    "read_options",
+]
 
 _ADDRESS = re.compile(r":|=|\.(?:duckdb|ddb)(?:\?|$)", re.IGNORECASE)
 """A part of every engine's address: a scheme, a setting, or the suffix of a DuckDB file; any other text is a path."""
@@ -244,3 +265,78 @@ def _with_codes(table: Source, options: ReadOptions) -> Source:
     for name, codes in options.missing_in:
         everywhere[name] = (*everywhere.get(name, ()), *codes)
     return read_as(table, options.text, everywhere)
+
+
+class FrameSource(Source):
+    """A data frame of the caller."""
+
+    def __init__(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any], place: str = "the data frame") -> None:
+        super().__init__(place, text_names(frame.collect_schema().names(), place))
+        self.frame = frame
+
+    def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        if isinstance(self.frame, nw.LazyFrame):
+            reading = partial(_collected, self.frame, columns)
+            watching = isinstance(self.frame.to_native(), pl.LazyFrame)  # others may belong to the thread that made them
+            return active_run().watching(reading) if watching else reading()
+        native = self.frame.to_native()
+        if isinstance(native, pl.DataFrame):
+            if list(columns) == native.columns and pl.Object not in native.dtypes:
+                return native
+            return pl.DataFrame({column: _typed(native.get_column(column)) for column in columns})
+        return watched(len(self.frame), partial(_in_polars, self.frame, columns))
+
+
+def open_frame(data: Data) -> FrameSource:
+    """Open a data frame; refuse an object of no known library."""
+    try:
+        frame = nw.from_native(data)
+        names = frame.collect_schema().names()
+    except TypeError:
+        raise UnsupportedDataError(
+            f"data of type {type(data).__name__} is not known; give a path or a data frame "
+            "(Polars, pandas, pyarrow or another that narwhals knows)."
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise DuplicateColumnError("the data frame has two columns of one name; rename one of them.") from None
+    text_names(names, "the data frame")
+    return FrameSource(frame)
+
+
+def _collected(frame: nw.LazyFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
+    """Collect only the requested columns of a lazy frame, even those with names that Polars would read as patterns."""
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        eager = native.select(pl.selectors.by_name(columns)).collect()
+        return pl.DataFrame({column: _typed(eager[column]) for column in columns})
+    pattern = any(column == "*" or column.startswith("^") for column in columns)
+    eager = (frame if pattern else frame.select(list(columns))).collect("polars").to_native()
+    return pl.DataFrame({column: _typed(eager[column]) for column in columns})
+
+
+def _in_polars(frame: nw.DataFrame[Any], columns: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({column: _to_polars(frame[column]) for column in columns})
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Return a column of Python objects as a column of their common type, if they have one."""
+    return column_of_objects(column.name, column.to_list()) if column.dtype == pl.Object else column
+
+
+def _to_polars(series: nw.Series[Any]) -> pl.Series:
+    """Return a column of any library as a Polars column; mixed Python objects stay objects."""
+    native = series.to_native()
+    if isinstance(native, pl.Series):
+        return _typed(native)
+    if series.dtype == nw.Object:
+        return column_of_objects(series.name, series.to_list())
+    if (series.dtype.is_integer() or series.dtype.is_float()) and not series.null_count():
+        return pl.Series(series.name, series.to_numpy())
+    try:
+        return series.to_polars()
+    except UnicodeEncodeError:
+        raise UnsupportedDataError.no_characters(series.name) from None
+    except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError) as reason:
+        if type(reason).__module__.startswith("pyarrow") or not isinstance(reason, ImportError):
+            return column_of_objects(series.name, series.to_list())
+        return pl.Series(series.name, series.to_list(), strict=False)

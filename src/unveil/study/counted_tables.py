@@ -21,8 +21,8 @@ from unveil.errors import NullsError
 from unveil.results import Provenance
 from unveil.run import active_run
 from unveil.sources import CodedTable, Source, wanted_columns
+from unveil.sources.base import HeldSource
 from unveil.sources.coding import Coded, smallest_unsigned
-from unveil.sources.held import HeldSource
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
