@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import Record
+from unveil.formats import visible
 from unveil.results import Chart
 from unveil.results.svg import svg
-from unveil.results.wording import visible
 
 __all__ = ["DOCS", "chart", "page", "write_page"]
 

@@ -6,8 +6,8 @@ import re
 import sys
 
 import unveil
+from unveil.formats import visible
 from unveil.results.svg import svg
-from unveil.results.wording import visible
 
 _KEY = ["age", "sex", "race", "education", "marital-status", "native-country", "occupation", "workclass"]
 _STYLE = """<style>

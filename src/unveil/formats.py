@@ -1,4 +1,4 @@
-"""Numbers, units and values in the forms for people and for JSON.
+"""Numbers, units, texts and values in the forms for people and for JSON.
 
 Figures count people if a column identifies the person of a record, else records.
 """
@@ -6,6 +6,7 @@ Figures count people if a column identifies the person of a record, else records
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from numbers import Integral
@@ -22,6 +23,7 @@ __all__ = [
     "of_one_type",
     "people",
     "unit_of",
+    "visible",
     "whole",
 ]
 
@@ -29,6 +31,9 @@ RATE_OF_RECORDS = "The rate is an entropy of records, though a column tells pers
 
 Unit: TypeAlias = Literal["records", "persons"]
 """persons: a column identifies the person of a record, and everyone counts once; records: without one, every record counts."""
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS = "\u200c\u200d"  # they join emoji and Persian words, and control nothing
 
 
 def unit_of(person: str | None) -> Unit:
@@ -149,3 +154,19 @@ def of_one_type(values: Sequence[Any]) -> Sequence[Any]:
     ):
         return [None if value is None else float(value) for value in values] if len(kinds) > 1 else values
     return [None if value is None else str(value) for value in values]
+
+
+def visible(text: str) -> str:
+    r"""Return the text with all invisible characters written out.
+
+    Examples
+    --------
+    >>> print(visible("two\nlines \x1b[31mred"))
+    two\nlines \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode() if unicodedata.category(char) in _HIDDEN and char not in _JOINERS else char
+        for char in text
+    )

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, MissingExtraError
+from unveil.formats import visible
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.results.html_view import html_parts
 from unveil.results.svg import svg
 from unveil.results.terminal import to_rich
-from unveil.results.wording import visible
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m"
 CHARTS = {

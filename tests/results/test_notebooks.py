@@ -10,7 +10,7 @@ import pytest
 import unveil
 from unveil.results import Figure, Table, View
 from unveil.results.html_view import to_html
-from unveil.results.wording import in_python
+from unveil.results.result import in_python
 
 PEOPLE = pl.DataFrame(
     {"zip": ["75001", "75001", "75002", "75003"], "a{g}e": [21, 34, 34, 52], 'il"l': ["flu", "flu", "flu", "flu"]}

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from unveil.formats import number, of_one_type
+from unveil.formats import number, of_one_type, visible
 from unveil.results import Between, Figure, Result, Table, View
 from unveil.results.html_view import html_parts, to_html
-from unveil.results.terminal import to_rich
-from unveil.results.wording import columns_of, risk_colour, visible
+from unveil.results.terminal import columns_of, risk_colour, to_rich
 
 SUBSETS = Table(
     columns=("key", "size", "DR", "kind"),

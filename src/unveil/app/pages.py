@@ -12,11 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from unveil import __version__
-from unveil.formats import counted, number
+from unveil.formats import counted, number, visible
 from unveil.results import Chart, Result, Table, View
 from unveil.results.html_view import html_parts, html_table, style_sheet
 from unveil.results.svg import svg
-from unveil.results.wording import visible
 
 __all__ = ["asset", "environment"]
 

@@ -210,8 +210,8 @@ class TradeOff(Result):
     @checked_arguments
     def svg(self, privacy: str | None = None, utility: str | None = None) -> str:
         """Return the chart of two figures as an SVG picture."""
+        from unveil.formats import visible
         from unveil.results.svg import svg
-        from unveil.results.wording import visible
 
         drawn = svg(self.picture(privacy, utility), visible)
         return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)

@@ -34,8 +34,7 @@ from unveil.formats import counted, number
 from unveil.measures.equivalence import equivalence, suppressed_cells
 from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy, Partition
-from unveil.results import Provenance, Result, View
-from unveil.results.figures import plain
+from unveil.results import Provenance, Result, View, plain
 from unveil.results.masking import MASK, SMALL, masked_parts
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data

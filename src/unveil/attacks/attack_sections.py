@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from unveil.measures.rates import RateFigures
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.results.masking import DecidingClass
 
 __all__ = [

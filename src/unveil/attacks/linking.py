@@ -28,7 +28,7 @@ from unveil.attacks.linkage.structure import structure_linkage
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
 from unveil.formats import jsonable
 from unveil.partitions.generalised import point_of
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.run import Stages, active_run
 from unveil.sources import Coded, Data, Source, load
 from unveil.sources.alignment import Alignment, align, common_codes

@@ -137,7 +137,7 @@ def remember_options(parameters: Iterable[Any]) -> None:
 
 def said_in_options(text: str) -> str:
     """Return a text of the library with arguments replaced by the options that the verb has for them."""
-    from unveil.results.wording import reworded
+    from unveil.results import reworded
 
     phrases, options = option_words()
     return reworded(_NAMED_FIRST.sub(lambda named: options.get(named[0], named[0]), text), phrases, options)

@@ -21,7 +21,7 @@ from unveil.counts import Counts
 from unveil.counts.grouping import Codes, group, summed
 from unveil.counts.owners import Owners
 from unveil.measures.individual import household_risk
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

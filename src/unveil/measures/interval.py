@@ -25,7 +25,7 @@ import numpy as np
 
 from unveil.counts.grouping import summed
 from unveil.measures.entropy import entropy_bits, expected_information_bits
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from unveil.measures.interval import Interval
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.run import active_run
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from unveil.measures.uniqueness_models import (
     snb_uniques,
     zayatz_uniques,
 )
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -12,8 +12,7 @@ from unveil.errors import UndefinedMeasureError
 from unveil.measures.by_value import rows_of
 from unveil.measures.discrimination import DiscriminationRate, split_rate
 from unveil.partitions import Partition
-from unveil.results import Provenance
-from unveil.results.figures import Figures
+from unveil.results import Figures, Provenance
 from unveil.sources import CodedTable
 
 __all__ = ["RateFigures", "RateQuestion", "mean", "rate", "rates"]

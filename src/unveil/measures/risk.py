@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from unveil.counts import Counts
 from unveil.counts.refine import largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import jsonable
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.results.masking import MASK
 from unveil.run import Progress, in_run
 

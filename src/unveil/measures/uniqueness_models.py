@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,8 +24,7 @@ from unveil.models.required import completed, measured_models, nested
 from unveil.models.requirement_words import planned_models
 from unveil.models.risk_sections import MeasureOptions, Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
-from unveil.results import Provenance, Result, View
-from unveil.results.figures import plain
+from unveil.results import Provenance, Result, View, plain
 from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
 from unveil.run import in_run
 from unveil.sources import Data

@@ -16,7 +16,7 @@ from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
 from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_sensitive
 from unveil.models.base import Model
 from unveil.models.population import Population
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.results.masking import DecidingClass
 from unveil.sources import Data
 from unveil.study import Study

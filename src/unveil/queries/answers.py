@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from unveil.formats import jsonable, number
 from unveil.queries.inquiry import Statistic
 from unveil.queries.policies.base import REASONS, Decision
-from unveil.results import Figure, Result, Table, View
-from unveil.results.figures import Figures
+from unveil.results import Figure, Figures, Result, Table, View
 
 __all__ = ["Answer", "BudgetUse", "Explanation", "Number"]
 

@@ -6,16 +6,28 @@ HTML, and are imported when something is shown.
 
 from __future__ import annotations
 
-from unveil.results.result import Displayed, Provenance, Result
+from unveil.results.masking import Figures, plain
+from unveil.results.result import Displayed, Provenance, Result, reworded
 from unveil.results.views import Between, Chart, Figure, Mark, Table, View
 
-__all__ = ["Between", "Chart", "Displayed", "Figure", "Mark", "Provenance", "Result", "Table", "View"]
+__all__ = [
+    "Between",
+    "Chart",
+    "Displayed",
+    "Figure",
+    "Figures",
+    "Mark",
+    "Provenance",
+    "Result",
+    "Table",
+    "View",
+    "plain",
+    "reworded",
+]
 
 OPEN_MODULES = (
-    "figures",
     "html_view",
     "masking",
-    "wording",
     "svg",
     "terminal",
 )

@@ -1,6 +1,6 @@
 r"""A view as HTML, with its style sheet.
 
-Terminal and HTML start from the same cells (`results.wording`), so a value is written in one way. A value is data, so it is
+Terminal and HTML start from the same cells (`results.terminal`), so a value is written in one way. A value is data, so it is
 never read as markup: it goes into the terminal as `rich.text.Text`, into HTML escaped, and anything that would control a
 terminal or change the reading direction (control characters, escapes, line breaks) is written out, as in ``\x1b``.
 
@@ -13,8 +13,8 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from unveil.results.terminal import HEADER, WORD
-from unveil.results.wording import WrittenCell, WrittenColumn, columns_of, figure_cell, risk_colour, visible
+from unveil.formats import visible
+from unveil.results.terminal import HEADER, WORD, WrittenCell, WrittenColumn, columns_of, figure_cell, risk_colour
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

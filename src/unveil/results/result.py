@@ -1,11 +1,14 @@
-"""The base of every answer, the provenance of an answer, and an answer in the form for a reader.
+"""The base of every answer, the provenance of an answer, and an answer in the form and in the words for a reader.
 
-A result holds data only. The forms in which it is displayed are imported when something is shown.
+A result holds data only. The forms in which it is displayed are imported when something is shown. A page or a terminal shows
+commands, a notebook Python calls: only our own words are translated (titles, remarks, definitions), never a cell of a table,
+which is data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,11 +23,7 @@ if TYPE_CHECKING:
 
     from unveil.results.views import View
 
-__all__ = [
-    "Displayed",
-    "Provenance",
-    "Result",
-]
+__all__ = ["Displayed", "Provenance", "Result", "in_python", "in_words", "reworded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +158,7 @@ class Result:
     def in_terminal(
         self, phrases: Mapping[str, str], names: Mapping[str, str], *, unmasked: bool = False, small: int = SMALL
     ) -> RenderableType:
-        """Return the form in which a terminal prints the displayed answer, in the words of its reader (`wording.reworded`)."""
-        from unveil.results.wording import in_words
-
+        """Return the form in which a terminal prints the displayed answer, in the words of its reader (`reworded`)."""
         shown = self.displayed(unmasked=unmasked, small=small)
         view = shown.terminal_view()
         return shown.terminal_form(in_words(view, phrases, names) if phrases or names else view)
@@ -173,7 +170,6 @@ class Result:
     def _repr_html_(self) -> str:
         """Show the answer in a notebook, masked and in the words of Python."""
         from unveil.results.html_view import to_html
-        from unveil.results.wording import in_python
 
         return to_html(in_python(self.displayed().view(), self.python_calls()))
 
@@ -221,3 +217,65 @@ class Displayed(Result):
 
     def _marked(self, view: View) -> View:
         return replace(view, banner=UNMASKED) if self.unmasked else view
+
+
+_PHRASES = {
+    "the whole answer has": "`to_dict()` has",
+    "Run: `": "In Python: `",
+}
+_ARGUMENT = re.compile(r"`([a-z][a-z_]*)`")
+_OPTION = re.compile(r"(?<![\w`-])--([a-z][a-z-]*)")
+
+
+def in_python(view: View, calls: Mapping[str, str]) -> View:
+    """Return a view in the words of Python.
+
+    Parameters
+    ----------
+    view
+        The view to translate.
+    calls
+        For each command, the equivalent Python call.
+    """
+    phrases = {**calls, **_PHRASES}
+
+    def said(text: str) -> str:
+        for command, python in phrases.items():
+            text = text.replace(command, python)
+        return _OPTION.sub(lambda match: f"`{match[1].replace('-', '_')}`", text)
+
+    return _worded(view, said)
+
+
+def in_words(view: View, phrases: Mapping[str, str], names: Mapping[str, str]) -> View:
+    """Return a view in the words of its reader: phrases, and the names of arguments, as in `reworded`."""
+    return _worded(view, lambda text: reworded(text, phrases, names))
+
+
+def reworded(text: str, phrases: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Return a text with other phrases, and with the reader's names for the arguments in backticks that have one.
+
+    Examples
+    --------
+    >>> reworded("name `hierarchies` or a `seed`", {"name": "give"}, {"hierarchies": "--hierarchy"})
+    'give --hierarchy or a `seed`'
+    """
+    for phrase, other in phrases.items():
+        text = text.replace(phrase, other)
+    return _ARGUMENT.sub(lambda named: names.get(named[1], named[0]), text)
+
+
+def _worded(view: View, said: Callable[[str], str]) -> View:
+    """Return a view with other words in our own texts, never in data."""
+    return replace(
+        view,
+        banner=said(view.banner),
+        lead=said(view.lead),
+        figures=tuple(replace(one, meaning=said(one.meaning), definition=said(one.definition)) for one in view.figures),
+        tables=tuple(
+            replace(one, title=said(one.title), note=said(one.note), definition=said(one.definition)) for one in view.tables
+        ),
+        charts=tuple(replace(one, note=said(one.note), definition=said(one.definition)) for one in view.charts),
+        notes=tuple(map(said, view.notes)),
+        parts=tuple(_worded(part, said) for part in view.parts),
+    )

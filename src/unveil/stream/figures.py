@@ -20,8 +20,7 @@ from unveil.formats import number
 from unveil.measures.discrimination import DiscriminationRate, rate_of
 from unveil.measures.entropy import IdentifierKind, beyond_chance
 from unveil.project import Need
-from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.figures import Figures
+from unveil.results import Figure, Figures, Provenance, Result, Table, View
 from unveil.results.masking import MASK, SMALL
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 __all__ = [
     "CategoricalLoss",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unveil.attacks.linkage.intervals import AttributeDisclosure
 from unveil.attacks.linkage.rates import Control
 from unveil.measures.interval import Interval
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 if TYPE_CHECKING:
     from unveil.attacks.linkage.rates import PersonRates

@@ -30,8 +30,7 @@ from unveil.arguments import checked_array, checked_number
 from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
-from unveil.results import Figure, Result, Table, View
-from unveil.results.figures import Figures
+from unveil.results import Figure, Figures, Result, Table, View
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

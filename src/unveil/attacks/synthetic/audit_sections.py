@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from unveil.results.figures import Figures
+from unveil.results import Figures
 
 __all__ = [
     "Closeness",
