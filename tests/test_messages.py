@@ -12,7 +12,7 @@ import typer
 
 import unveil
 from unveil.cli import run
-from unveil.cli.groups import said_in_options
+from unveil.cli.application import said_in_options
 from unveil.cli.verbs import app
 
 HOME = Path(unveil.__file__).parent

@@ -14,9 +14,7 @@ import typer
 
 import unveil
 from unveil.cli import run
-from unveil.cli.application import Program
-from unveil.cli.groups import grouped
-from unveil.cli.study_options import closed_at_end
+from unveil.cli.application import Program, closed_at_end, grouped
 from unveil.cli.verbs import VERBS, app
 
 SOURCE = Path(unveil.__file__).parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unveil.cli.groups import typed
+from unveil.cli.application import typed
 from unveil.cli.model_options import ClassModelOptions
 from unveil.cli.options import give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import unveil
-from unveil.cli.groups import said_in_options
 from unveil.cli.process import StoppedError, ending, turned_away, was_heard
 from unveil.errors import CancelledError, ModelNotMetError, UnveilError
 from unveil.output import placed
@@ -68,10 +67,12 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
         return f"{word}; {error if isinstance(error, StoppedError) else f'{_written()}.'}", code
     if isinstance(error, CancelledError):
         return f"{str(error).removesuffix('.')}; {_written()}.", _CANCELLED
-    if isinstance(error, UnveilError):
-        return said_in_options(str(error)), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
     from typer.exceptions import TyperException  # here, because the program may have been interrupted while it was loaded
 
+    from unveil.cli.application import said_in_options
+
+    if isinstance(error, UnveilError):
+        return said_in_options(str(error)), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)  # of the verb whose options were being read
         return (

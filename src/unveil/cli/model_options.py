@@ -16,7 +16,7 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss,
 
 if TYPE_CHECKING:
     from unveil.models.base import Model
-    from unveil.partitions import Hierarchy, Partition
+    from unveil.partitions import Hierarchy
     from unveil.project import Project
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "Presence",
     "RequestedModels",
     "SensitiveColumns",
-    "attackers",
     "hierarchies",
     "named_hierarchies",
     "orders",
@@ -228,30 +227,6 @@ def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequ
         _require_column("--order", column, sensitive)
         by_column[column] = [value.strip() for value in values.split(",")]
     return by_column
-
-
-def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
-    """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
-    from unveil.partitions import Partition
-    from unveil.sources import datasets
-
-    models: dict[str, dict[str, Partition]] = {}
-    for text in texts or ():
-        name, colon, rest = text.partition(":")
-        if not colon or not name or "=" not in rest:
-            raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
-        column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
-        if column in models.get(name, {}):
-            raise ArgumentError(
-                f"--partition {shown(name)} names column {shown(column)} twice; a model has one partition of a column."
-            )
-        built_in = file in datasets.partitions() and not Path(file).exists()
-        models.setdefault(name, {})[column] = (
-            datasets.partition(file)
-            if built_in
-            else Partition.read(note_read(f"partition {name} of {column}", file), column=column)
-        )
-    return models
 
 
 def _require_column(option: str, column: str, columns: Sequence[str]) -> None:

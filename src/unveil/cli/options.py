@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from unveil.results import Result
 
 __all__ = [
-    "SMALL", "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile", "Missing",
-    "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
-    "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "give",
+    "SMALL", "Bounds", "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile",
+    "Missing", "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
+    "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "bounds_of", "give",
     "note_read", "pair_of", "read_here", "showing_progress",
 ]  # fmt: skip
 
@@ -172,6 +172,10 @@ SpreadsheetSafe = Annotated[
         help="In .csv files: put an apostrophe before texts that a spreadsheet would compute.",
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", metavar="COLUMN=LOW:HIGH", help="The smallest and the largest possible value."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, and nothing else.")]
 Out = Annotated[
     Path | None,
@@ -235,7 +239,7 @@ def _show(result: Result, *, unmasked: bool, small: int) -> None:
     """Show an answer in the terminal."""
     from rich.console import Console
 
-    from unveil.cli.groups import option_words
+    from unveil.cli.application import option_words
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
@@ -278,3 +282,17 @@ def pair_of(text: str, columns: Sequence[str], option: str, form: str) -> tuple[
     if not splits:
         raise ArgumentError(f"{option} takes {form}, not {shown(text)}.")
     return next(((name, rest) for name, rest in splits if name in columns), splits[0])
+
+
+def bounds_of(texts: Sequence[str] | None) -> dict[str, tuple[float, float]]:
+    """Return the bounds by column."""
+    return dict(_pair(text) for text in texts or ())
+
+
+def _pair(text: str) -> tuple[str, tuple[float, float]]:
+    name, _, ends = text.rpartition("=")
+    low, colon, high = ends.partition(":")
+    try:
+        return name, (float(low), float(high if colon else ""))
+    except ValueError:
+        raise ArgumentError("--bounds takes COLUMN=LOW:HIGH, two numbers.") from None

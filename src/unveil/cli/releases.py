@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.application import typed
 from unveil.cli.completion import offering
-from unveil.cli.groups import typed
 from unveil.cli.model_options import ModelOptions, SensitiveColumns, orders
 from unveil.cli.options import (
     Data,

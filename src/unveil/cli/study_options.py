@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.attributes import require_columns
-from unveil.cli.groups import check_read
+from unveil.cli.application import check_read, closed_at_end
 from unveil.cli.options import (
     SMALL,
     Data,
@@ -58,15 +56,12 @@ __all__ = [
     "ReadingOptions",
     "SourceOptions",
     "StudyOptions",
-    "closed_at_end",
+    "attackers",
     "gather",
     "gather_two",
     "named_project",
     "one_sensitive",
 ]
-
-closed_at_end: ContextVar[ExitStack | None] = ContextVar("closed_at_end", default=None)
-"""The resources that a verb opens for all its work, and closes when it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +258,30 @@ def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple
     if plan is not None and not Path(file).exists() and column in plan.attributes and plan.attributes[column].partitions:
         raise ArgumentError.not_one_of(f"partition of {shown(column)}", file, tuple(plan.attributes[column].partitions))
     return column, Partition.read(note_read(f"partition of {column}", file), column=column)
+
+
+def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, dict[str, Partition]]:
+    """Return the attacker's models, named as NAME:COLUMN=FILE; FILE may be the name of a published partition."""
+    from unveil.partitions import Partition
+    from unveil.sources import datasets
+
+    models: dict[str, dict[str, Partition]] = {}
+    for text in texts or ():
+        name, colon, rest = text.partition(":")
+        if not colon or not name or "=" not in rest:
+            raise ArgumentError(f"--partition takes NAME:COLUMN=FILE, not {shown(text)}.")
+        column, file = pair_of(rest, columns, "--partition", "NAME:COLUMN=FILE")
+        if column in models.get(name, {}):
+            raise ArgumentError(
+                f"--partition {shown(name)} names column {shown(column)} twice; a model has one partition of a column."
+            )
+        built_in = file in datasets.partitions() and not Path(file).exists()
+        models.setdefault(name, {})[column] = (
+            datasets.partition(file)
+            if built_in
+            else Partition.read(note_read(f"partition {name} of {column}", file), column=column)
+        )
+    return models
 
 
 def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool) -> Study:

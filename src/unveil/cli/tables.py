@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.groups import refuse_without
+from unveil.cli.application import refuse_without
 from unveil.cli.options import Json, SpreadsheetSafe, give, pair_of
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, TableError, shown

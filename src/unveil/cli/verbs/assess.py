@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
-from unveil.cli.model_options import SensitiveColumns, attackers
+from unveil.cli.application import app, grouped
+from unveil.cli.model_options import SensitiveColumns
 from unveil.cli.options import Data, Household, Key, NullPolicy, Person, Weights, showing_progress
-from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, attackers, gather
 
 
 @dataclass(frozen=True, slots=True)

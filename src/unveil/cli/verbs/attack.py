@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
+from unveil.cli.application import app, grouped
 from unveil.cli.completion import beginning, offering
-from unveil.cli.groups import grouped
-from unveil.cli.model_options import attackers, named_hierarchies
+from unveil.cli.model_options import named_hierarchies
 from unveil.cli.options import Key, NullPolicy, Person, showing_progress
 from unveil.cli.releases import settings_of
-from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, gather_two
+from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, attackers, gather_two
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:

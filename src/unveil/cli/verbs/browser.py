@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unveil.cli.application import app as program
-from unveil.cli.groups import grouped
+from unveil.cli.application import grouped
 from unveil.errors import DataNotFoundError, reason_of, shown
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
+from unveil.cli.application import app, grouped, refuse_without
 from unveil.cli.completion import beginning
-from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.model_options import SensitiveColumns
 from unveil.cli.options import Key, note_read, showing_progress
 from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather

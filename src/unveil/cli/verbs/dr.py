@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped, refuse_without
+from unveil.cli.application import app, grouped, refuse_without
 from unveil.cli.options import showing_progress
 from unveil.cli.study_options import AnswerOptions, StudyOptions
 from unveil.errors import ArgumentError

@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.bounds import Bounds, bounds_of
+from unveil.cli.application import app, grouped
 from unveil.cli.composing import composed
-from unveil.cli.groups import grouped
 from unveil.cli.model_options import ClassModelOptions
-from unveil.cli.options import Json, give, showing_progress
+from unveil.cli.options import Bounds, Json, bounds_of, give, showing_progress
 from unveil.cli.releases import FileOptions, OrderOptions, SearchOptions, TableOptions
 from unveil.cli.study_options import Inputs
 from unveil.errors import ArgumentError

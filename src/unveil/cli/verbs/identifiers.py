@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.options import Data, showing_progress
 from unveil.cli.study_options import AnswerOptions, ReadingOptions, gather
 

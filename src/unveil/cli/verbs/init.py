@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.options import Encoding, Json, Missing, Separator, TextColumns, give
 from unveil.credentials import without_credentials
 from unveil.errors import shown

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.options import Key, showing_progress
 from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, gather_two
 

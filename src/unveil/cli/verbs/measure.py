@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
+from unveil.cli.application import app, grouped, refuse_without
 from unveil.cli.completion import offering
-from unveil.cli.groups import grouped, refuse_without
 from unveil.cli.model_options import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
 from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather

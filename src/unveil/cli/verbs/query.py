@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.bounds import Bounds, bounds_of
+from unveil.cli.application import app, grouped
 from unveil.cli.completion import beginning, offering
-from unveil.cli.groups import grouped
-from unveil.cli.options import Data, Key, Sensitive
+from unveil.cli.options import Bounds, Data, Key, Sensitive, bounds_of
 from unveil.cli.study_options import FormOptions, NamedRoles, ReadingOptions, gather
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.options import showing_progress
 from unveil.cli.process import StoppedError, leaving_with
 from unveil.cli.study_options import AnswerOptions, StudyOptions

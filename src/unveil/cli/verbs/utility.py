@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.options import Data, NullPolicy, showing_progress
 from unveil.cli.study_options import AnswerOptions, NamedRoles, ReadingOptions, gather
 from unveil.errors import ArgumentError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from unveil.cli.application import app
-from unveil.cli.groups import grouped
+from unveil.cli.application import app, grouped
 from unveil.cli.watch_options import AlarmOptions, KeepingOptions, ShowingOptions, StreamSourceOptions, WindowOptions
 
 
