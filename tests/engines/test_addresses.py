@@ -16,7 +16,7 @@ import unveil
 from unveil.errors import ArgumentError, UnveilError
 from unveil.sources import open_source
 from unveil.sources.engines.address import OPENERS, parse
-from unveil.sources.engines.sql import quoted
+from unveil.sources.engines.table import quoted
 
 SECRET = "hunter2"  # noqa: S105 - the one that must not be seen
 

@@ -17,7 +17,7 @@ import pytest
 import unveil
 from unveil.cli import run as run_cli
 from unveil.errors import ArgumentError
-from unveil.sources.engines.session import STATEMENTS
+from unveil.sources.engines.table import STATEMENTS
 
 counting = pytest.mark.parametrize("engine", ["duckdb", "duckdb file", "postgresql", "spark"], indirect=True)
 

@@ -15,7 +15,7 @@ import pytest
 import unveil
 from unveil.partitions.builders import Intervals
 from unveil.sources import open_source
-from unveil.sources.engines.session import STATEMENTS
+from unveil.sources.engines.table import STATEMENTS
 
 PEOPLE = pl.DataFrame(
     {

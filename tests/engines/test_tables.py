@@ -18,7 +18,7 @@ import unveil
 from unveil.errors import ArgumentError, DataChangedError, EmptyDataError, NullsError, TableError, UnsupportedDataError
 from unveil.sources import open_source
 from unveil.sources.amounts import Contribution, amounts
-from unveil.sources.engines.session import STATEMENTS
+from unveil.sources.engines.table import STATEMENTS
 from unveil.tables.crosstable import CrossTable
 
 COUNTING = ("duckdb", "duckdb file", "postgresql", "spark")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from unveil.queries import QuestionError, col
 from unveil.queries.predicates import All, AnyOf, Compared, Missing, Negated, Predicate, predicate_of
-from unveil.sources.engines.sql import quoted, quoted_text
+from unveil.sources.engines.table import quoted, quoted_text
 from unveil.sources.tabulated import tabulate
 
 TABLE = pl.DataFrame(

@@ -26,8 +26,7 @@ from unveil.sources.engines.contributors import (
     complete,
     incomplete,
 )
-from unveil.sources.engines.sql import tally_of
-from unveil.sources.engines.table import EngineSource
+from unveil.sources.engines.table import EngineSource, tally_of
 
 if TYPE_CHECKING:
     import polars as pl

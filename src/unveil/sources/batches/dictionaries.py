@@ -15,8 +15,7 @@ import numpy as np
 import polars as pl
 
 from unveil.compilation import compiled, compiled_in_place
-from unveil.sources.arrow_views import IN_PLACE, LENGTH, views_of
-from unveil.sources.texts import hash_of_long, mixed, place_of, same_long
+from unveil.sources.texts import IN_PLACE, LENGTH, hash_of_long, mixed, place_of, same_long, views_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

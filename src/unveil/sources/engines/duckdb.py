@@ -18,9 +18,24 @@ from unveil.errors import ArgumentError, DataFileError, EngineError, MissingExtr
 from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
-from unveil.sources.engines.session import STATEMENTS, Session, cancellable
-from unveil.sources.engines.sql import batches_of, named, numbered, quoted, quoted_text, rank, released, selection, tally_of
-from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
+from unveil.sources.engines.table import (
+    STATEMENTS,
+    Aggregates,
+    EngineSource,
+    Session,
+    Write,
+    batches_of,
+    cancellable,
+    named,
+    numbered,
+    quoted,
+    quoted_text,
+    rank,
+    released,
+    require_unchanged,
+    selection,
+    tally_of,
+)
 from unveil.sources.files.inputs import locate
 
 if TYPE_CHECKING:

@@ -19,20 +19,25 @@ import polars as pl
 from unveil.errors import ArgumentError, EngineError, MissingExtraError, UnsupportedDataError
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
-from unveil.sources.engines.session import STATEMENTS, Session, cancellable
-from unveil.sources.engines.sql import (
+from unveil.sources.engines.table import (
+    STATEMENTS,
+    Aggregates,
+    EngineSource,
+    Session,
+    Write,
     batches_of,
+    cancellable,
     named,
     numbered,
     quoted,
     quoted_text,
     rank,
     released,
+    require_unchanged,
     selection,
     tally,
     tally_of,
 )
-from unveil.sources.engines.table import Aggregates, EngineSource, Write, require_unchanged
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address

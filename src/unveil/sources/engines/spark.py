@@ -19,9 +19,17 @@ from unveil.errors import ArgumentError, EngineError, MissingExtraError, Unsuppo
 from unveil.run import active_run
 from unveil.sources.base import Tally, text_names
 from unveil.sources.engines.recoding import EngineRecoding, own_word, recode
-from unveil.sources.engines.session import STATEMENTS, cancellable
-from unveil.sources.engines.sql import batches_of, named, quoted, tally_of
-from unveil.sources.engines.table import Aggregates, EngineSource, Write
+from unveil.sources.engines.table import (
+    STATEMENTS,
+    Aggregates,
+    EngineSource,
+    Write,
+    batches_of,
+    cancellable,
+    named,
+    quoted,
+    tally_of,
+)
 
 if TYPE_CHECKING:
     from unveil.sources.engines.address import Address

@@ -1,15 +1,18 @@
-"""Addresses of streams."""
+"""The opening of a stream by its address; a built-in data set is a stream of its records in order, for experiments."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 from unveil.sources import datasets
-from unveil.sources.streams.base import RecordStream, StreamOptions
+from unveil.sources.streams.base import RecordStream, StreamBatch, StreamOptions
 
-__all__ = ["open_records"]
+__all__ = ["Replay", "open_records"]
 
 
 def open_records(address: str | os.PathLike[str], options: StreamOptions | None = None) -> RecordStream:
@@ -36,8 +39,6 @@ def _open_path(path: Path, options: StreamOptions) -> RecordStream:
 
         return ParquetFolder(path, options)
     if not path.exists() and str(path) in datasets.names():
-        from unveil.sources.streams.replay import Replay
-
         return Replay(str(path))
     if not path.exists():
         raise DataNotFoundError(f"{shown(path)} is not a file, a folder or the address of a stream (kafka://, redis://).")
@@ -48,3 +49,27 @@ def _open_path(path: Path, options: StreamOptions) -> RecordStream:
     from unveil.sources.streams.lines import LineFile
 
     return LineFile(path, options)
+
+
+_ROWS = 1 << 16
+
+
+class Replay:
+    """The records of a built-in data set, in their order."""
+
+    def __init__(self, name: str) -> None:
+        self.place = name
+        self._frame = datasets.load(name)
+
+    def batches(self, columns: Sequence[str], position: Any = None) -> Iterator[StreamBatch | None]:
+        """Yield the records after a position, until there are no more."""
+        require_columns(columns, self._frame.columns)
+        for start in range((position or {}).get("row", 0), self._frame.height, _ROWS):
+            part = self._frame[start : start + _ROWS]
+            yield StreamBatch(part.select([part[name] for name in columns]), {"row": start + part.height})
+
+    def committed(self, position: Any) -> None:
+        """Do nothing, because the records can be read again."""
+
+    def close(self) -> None:
+        """Do nothing, because nothing is open."""
