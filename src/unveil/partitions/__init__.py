@@ -7,7 +7,7 @@ A *semantic partition* splits the values of one column into disjoint, non-empty 
 from __future__ import annotations
 
 from unveil.partitions.hierarchy import Hierarchy
-from unveil.partitions.levels import Levels
+from unveil.partitions.matching import Levels
 from unveil.partitions.partition import Partition, PartitionSpec
 
 __all__ = ["Hierarchy", "Levels", "Partition", "PartitionSpec"]
@@ -19,7 +19,6 @@ OPEN_MODULES = (
     "builders.dates",
     "files",
     "generalised",
-    "levels",
     "matching",
     "moments",
     "rules",

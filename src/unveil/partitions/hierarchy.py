@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.arguments import checked_arguments, shown_number
 from unveil.errors import HierarchyError, PartitionError, shown
 from unveil.partitions.files import DocumentError, PathLike, hierarchy_file, read_text, write_whole
-from unveil.partitions.levels import ROOT, Levels, levels_of, rows_of
-from unveil.partitions.matching import text_of
+from unveil.partitions.matching import ROOT, Levels, levels_of, rows_of, text_of
 from unveil.partitions.partition import Partition, PartitionSpec
 
 if TYPE_CHECKING:

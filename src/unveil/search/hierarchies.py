@@ -16,7 +16,7 @@ from unveil.formats import jsonable
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders import Builder, propose
-from unveil.partitions.levels import rows_of
+from unveil.partitions.matching import rows_of
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
 from unveil.search.nesting import Nested, nested_places

@@ -13,7 +13,7 @@ from unveil.attributes import Names, names_of
 from unveil.counts import Counts
 from unveil.counts.grouping import tally
 from unveil.errors import ArgumentError, TableError, shown
-from unveil.partitions.levels import rows_of
+from unveil.partitions.matching import rows_of
 from unveil.results import Provenance
 from unveil.run import looks, watched
 from unveil.sources import Coded, CodedTable, Data, open_source, tallied

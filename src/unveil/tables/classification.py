@@ -15,8 +15,7 @@ import numpy as np
 
 from unveil.errors import HierarchyError, TableError, shown
 from unveil.partitions import Hierarchy
-from unveil.partitions.levels import rows_of
-from unveil.partitions.matching import text_of
+from unveil.partitions.matching import rows_of, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,7 @@ from unveil.errors import HierarchyError
 from unveil.formats import counted
 from unveil.partitions import Hierarchy
 from unveil.partitions.generalised import Generalised, parse_generalised, point_of, text_form
-from unveil.partitions.levels import rows_of
-from unveil.partitions.matching import text_of
+from unveil.partitions.matching import rows_of, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

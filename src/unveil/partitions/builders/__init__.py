@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from unveil.partitions.builders.automatic import HierarchyProposal, propose
-from unveil.partitions.builders.base import Builder, RootOnly
-from unveil.partitions.builders.codes import Redaction
+from unveil.partitions.builders.base import Builder, Groups, Intervals, Rare, RootOnly
+from unveil.partitions.builders.codes import PostalCodes, Redaction
 from unveil.partitions.builders.dates import Dates
-from unveil.partitions.builders.frequency import Rare
-from unveil.partitions.builders.intervals import Intervals
-from unveil.partitions.builders.order import Groups
-from unveil.partitions.builders.postal import PostalCodes
 
 __all__ = [
     "Builder",

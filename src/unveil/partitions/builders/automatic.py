@@ -14,12 +14,9 @@ import numpy as np
 
 from unveil.errors import HierarchyError
 from unveil.naming import hints_of
-from unveil.partitions.builders.base import Builder, RootOnly
-from unveil.partitions.builders.codes import Redaction
+from unveil.partitions.builders.base import Builder, Intervals, Rare, RootOnly
+from unveil.partitions.builders.codes import PostalCodes, Redaction, postal_digits
 from unveil.partitions.builders.dates import UNITS, Dates
-from unveil.partitions.builders.frequency import Rare
-from unveil.partitions.builders.intervals import Intervals
-from unveil.partitions.builders.postal import PostalCodes, postal_digits
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import number_of, plain, text_of
 from unveil.partitions.moments import DateReading

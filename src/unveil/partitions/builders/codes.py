@@ -1,7 +1,8 @@
-"""Codes with equal beginnings, or ends: characters are masked from one end, more at each level."""
+"""Codes with equal beginnings, or ends: characters are masked from one end, postal codes by their digits or parts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -13,7 +14,7 @@ from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import text_of
 from unveil.partitions.rules import at
 
-__all__ = ["Redaction", "Side"]
+__all__ = ["PostalCodes", "Redaction", "Side", "postal_digits"]
 
 Side = Literal["left", "right"]
 _SIDES = ("left", "right")
@@ -85,3 +86,81 @@ class Redaction(Builder):
     def _masked(self, code: str, step: int) -> str:
         kept = code[step:] if self.side == "left" else code[: len(code) - step]
         return self.mask * step + kept if self.side == "left" else kept + self.mask * step
+
+
+_EXTENDED = re.compile(r"(\d+)[ -]\d{3,4}")
+"""A code of digits with a suffix, such as ZIP+4."""
+_LETTERED = re.compile(r"([A-Z]{1,2}\d[A-Z\d]?) ?(?:\d[A-Z]{2})|([A-Z]\d[A-Z]) ?(?:\d[A-Z]\d)|(\d{4}) ?(?:[A-Z]{2})")
+"""British, Canadian and Dutch codes; the first part, which names the district, is kept."""
+_AREA = re.compile(r"[A-Z]+|\d{2}")
+_LONGEST = 10
+
+
+@checked_arguments
+@dataclass(frozen=True)
+class PostalCodes(Builder):
+    """Postal codes by their prefixes: ``02139``, ``0213*``, ``021**``; ``SW1A 1AA``, ``SW1A *``, ``SW*``.
+
+    Leading zeros that a spreadsheet lost are restored, so 2139 and 02139 are the same place. A suffix, as in ``02139-4307``, is
+    left out from the first level on.
+
+    Parameters
+    ----------
+    hidden
+        The number of digits left out at each level, increasing; none: one more at each level. Codes with letters have two
+        levels: the district, and the area.
+    digits
+        The number of digits of a code; none: that of the longest.
+
+    Examples
+    --------
+    >>> PostalCodes((2, 3)).build([2139, 75011], column="zip").labels
+    (('2139', '021**', '02***', '*'), ('75011', '750**', '75***', '*'))
+    >>> PostalCodes().build(["SW1A 1AA", "K1A 0B1"], column="postcode").labels
+    (('SW1A 1AA', 'SW1A *', 'SW*', '*'), ('K1A 0B1', 'K1A *', 'K*', '*'))
+    """
+
+    name: ClassVar[str] = "postal codes"
+    hidden: tuple[int, ...] | None = None
+    digits: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that do not make each level coarser than the one below."""
+        if self.hidden is not None:
+            growing("the hidden digits of postal codes", self.hidden)
+        if self.digits is not None and not 1 < self.digits <= _LONGEST:
+            raise ArgumentError(f"postal codes have 2 to {_LONGEST} digits.")
+
+    def build(self, values: Sequence[Any], counts: Sequence[int] | None = None, *, column: str | None = None) -> Hierarchy:  # noqa: ARG002
+        """Return the codes, in the order given, with less of them at each level."""
+        texts = read_all(values, lambda value: text_of(value).strip().upper(), "postal code", column)
+        width = self.digits or max((len(digits) for text in texts.values() if (digits := postal_digits(text))), default=2)
+        hidden = self.hidden or (1, 2) if not any(map(postal_digits, texts.values())) else self.hidden or tuple(range(1, width))
+        rows = [[_shortened(text, width, step, place) for place, step in enumerate(hidden)] for text in texts.values()]
+        return Hierarchy.from_levels([*texts], *zip(*rows, strict=True), column=column).with_root()
+
+
+def postal_digits(text: str) -> str:
+    """Return the digits of a code that has no letters, without a suffix; an empty text for any other.
+
+    Examples
+    --------
+    >>> postal_digits("02139-4307"), postal_digits("75011"), postal_digits("SW1A 1AA")
+    ('02139', '75011', '')
+    """
+    if match := _EXTENDED.fullmatch(text):
+        return match[1]
+    return text if text.isdecimal() and len(text) <= _LONGEST else ""
+
+
+def _shortened(text: str, width: int, hidden: int, place: int) -> str:
+    """Return the visible part of a code with this many digits hidden, or, with letters, at the position of the level."""
+    if digits := postal_digits(text):
+        kept = digits.zfill(width)[: max(width - hidden, 0)]
+        return kept + "*" * (width - len(kept))
+    match = _LETTERED.fullmatch(text)
+    if match is None:
+        return text[: max(len(text) - hidden, 0)] + "*" * min(hidden, len(text))
+    district = match[1] or match[2] or match[3]
+    area = _AREA.match(district)
+    return f"{district} *" if place == 0 or area is None else f"{area[0]}*"

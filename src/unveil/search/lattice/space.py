@@ -18,7 +18,7 @@ from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, shown
 from unveil.measures.individual import population_sizes
 from unveil.partitions import Hierarchy
-from unveil.partitions.levels import Levels, rooted_levels
+from unveil.partitions.matching import Levels, rooted_levels
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes

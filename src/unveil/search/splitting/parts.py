@@ -22,7 +22,7 @@ from unveil.search.splitting.split_kernels import POOLED, RELAXED, STRICT, descr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.partitions.levels import Levels
+    from unveil.partitions.matching import Levels
 
 __all__ = ["Board", "Dimension", "Extents", "Parts", "Splitter", "block_parts", "extents_of", "one_part", "split_parts"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from unveil.counts.grouping import places_among
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
-from unveil.partitions.levels import Levels
+from unveil.partitions.matching import Levels
 from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
