@@ -12,7 +12,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from unveil.run import Run
 
 __all__ = ["main"]
 
@@ -20,6 +23,9 @@ _COMPLETION = {"--install-completion", "--show-completion"}
 """Options that end the program themselves."""
 _COMPLETING = "_UNVEIL_COMPLETE"
 """The variable that a shell sets when it requests completions of the words typed so far."""
+
+_runs: list[Run] = []
+"""The runs that a signal cancels if the main thread does not receive it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words, debug = _words(arguments)
 
     def work() -> int:
-        with own_streams(native=debug), listening(debug=debug):
+        with own_streams(native=debug), listening(_runs, debug=debug):
             return flushed(_ended(words, debug=debug))
 
     leave(supervised(work))
@@ -114,13 +120,15 @@ def _running(words: Sequence[str]) -> Iterator[None]:
     if not words or {"--help", "-h", "--version"} & set(words):
         yield
         return
-    from unveil.cli.process import interrupting, say
+    from unveil.cli.process import say
     from unveil.run import Run, active_run
 
     around = active_run()
     own = Run(notice=say, limits=around.limits, flag=around.flag)
-    with own, interrupting(own):
+    with own:
+        _runs.append(own)
         yield
+        _runs.remove(own)
 
 
 def _verb(words: Sequence[str]) -> str | None:

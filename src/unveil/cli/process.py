@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from unveil.run import Run
 
 __all__ = ["StoppedError",
-    "ending", "flushed", "interrupting", "leave", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
+    "ending", "flushed", "leave", "leaving_with", "listening", "own_streams", "say", "supervised", "turned_away",
     "was_heard",
 ]  # fmt: skip
 
@@ -48,8 +48,6 @@ _MEMORY_OF_THREAD = 128 << 20
 _heard: list[tuple[int, float]] = []
 """The received signals that request the end of the process, each with its time."""
 _hears = threading.Event()
-_runs: list[Run] = []
-"""The runs that are cancelled if the main thread does not receive a signal."""
 _kept: list[Callable[[], str]] = []
 """Functions that state what is kept if the process ends; an empty text: nothing is kept."""
 
@@ -74,11 +72,14 @@ def ending() -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def listening(*, debug: bool) -> Iterator[None]:
-    """Handle the signals that request the end of the process, except those that its parent makes it ignore."""
+def listening(runs: Sequence[Run] = (), *, debug: bool) -> Iterator[None]:
+    """Handle the signals that request the end of the process, except those that its parent makes it ignore.
+
+    If the main thread does not receive a signal, the runs that are in the sequence at that time are cancelled.
+    """
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    threading.Thread(target=_watch, args=(reader,), name="unveil-signals", daemon=True).start()
+    threading.Thread(target=_watch, args=(reader, runs), name="unveil-signals", daemon=True).start()
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     sys.unraisablehook = _uncaught(sys.unraisablehook, debug=debug)
     threading.excepthook = _uncaught(threading.excepthook, debug=debug)
@@ -86,14 +87,6 @@ def listening(*, debug: bool) -> Iterator[None]:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _hear)
     yield
-
-
-@contextlib.contextmanager
-def interrupting(run: Run) -> Iterator[None]:
-    """Let a signal that the main thread does not receive cancel a run."""
-    _runs.append(run)
-    yield
-    _runs.remove(run)
 
 
 @contextlib.contextmanager
@@ -126,12 +119,12 @@ def _hear(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as si
     raise KeyboardInterrupt
 
 
-def _watch(reader: int) -> None:
+def _watch(reader: int, runs: Sequence[Run]) -> None:
     """Wait for a signal, which the system reports here at once; end the process if the main thread does not receive it."""
     while said := os.read(reader, 1):
         if said[0] not in _ENDING or signal.getsignal(said[0]) is not _hear or _hears.wait(_BUSY):
             continue
-        for run in _runs:
+        for run in runs:
             run.cancel()
         if not _hears.wait(_PATIENCE):
             _heard.append((said[0], time.monotonic()))

@@ -27,7 +27,7 @@ from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import Request, Wanted, request_of, wanted_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
-from unveil.sources.batches.rewriting import BatchedRecords, batched_records
+from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.microdata import Microdata, open_microdata, standing_among
@@ -212,7 +212,8 @@ def _stream_of(wanted: Wanted, options: Options) -> BatchedRecords | None:
     """Return the records as a stream if they are streamed or in an engine; None if they must be read into memory."""
     said = wanted.said
     here = bool(options.pseudonyms) or said.population is not None or said.standing.person is not None
-    return None if here or isinstance(said.data, Microdata) else batched_records(open_source(said.data))
+    source = None if here or isinstance(said.data, Microdata) else open_source(said.data)
+    return BatchedRecords(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
 
 
 def _checked_stream(

@@ -32,7 +32,7 @@ from unveil.sources.microdata import complete, require_text, without_lists_of_na
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BatchedRecords", "Change", "CompleteSource", "batched_records", "rewrite", "scanned"]
+__all__ = ["BatchedRecords", "Change", "CompleteSource", "rewrite", "scanned"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,11 +154,6 @@ class CompleteSource(Source):
         frame, rows = tally.frame, np.flatnonzero(complete(tally.frame, self._columns))
         kept = pl.DataFrame({name: frame.get_column(name).gather(rows) for name in columns})
         return Tally(kept, None if tally.n is None else tally.n[rows])
-
-
-def batched_records(source: Source) -> BatchedRecords | None:
-    """Return the records of a source that is streamed, or that an engine holds; None for any other."""
-    return BatchedRecords(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
 
 
 def scanned(path: str, column: int | None = None) -> pl.LazyFrame:
