@@ -1,4 +1,4 @@
-"""The options that name models, and the conversion of their words to models, hierarchies and orders."""
+"""The options that name models, and the conversion of their words to models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.completion import beginning
-from unveil.cli.options import note_read, pair_of
-from unveil.cli.study_options import Inputs
-from unveil.errors import ArgumentError, ColumnNotFoundError, listed, near_miss, shown
+from unveil.cli.study_options import Inputs, hierarchies, named_hierarchies, orders
 
 if TYPE_CHECKING:
     from unveil.models.base import Model
     from unveil.partitions import Hierarchy
-    from unveil.project import Project
 
 __all__ = [
     "ClassModelOptions",
@@ -27,9 +24,6 @@ __all__ = [
     "Presence",
     "RequestedModels",
     "SensitiveColumns",
-    "hierarchies",
-    "named_hierarchies",
-    "orders",
 ]  # fmt: skip
 
 SensitiveColumns = Annotated[
@@ -204,52 +198,3 @@ class ModelOptions(ClassModelOptions):
     def of_population(self) -> dict[str, Any]:
         """Return the words of models that compare with a population."""
         return {"k_map": self.k_map, "presence": self.presence}
-
-
-def hierarchies(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
-    """Return the hierarchies of the sensitive columns: those of the project, and those named as COLUMN=FILE."""
-    by_column: dict[str, Hierarchy] = {}
-    for name in sensitive:
-        hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
-        if hierarchy is not None:
-            by_column[name] = hierarchy
-    return by_column | named_hierarchies(texts, sensitive)
-
-
-def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
-    """Return the orders of the sensitive columns: those of the project, and those named as COLUMN=V1,V2,..."""
-    by_column: dict[str, Sequence[Any]] = {}
-    for name in sensitive:
-        attribute = project.attributes.get(name) if project is not None else None
-        if attribute is not None and attribute.order:
-            by_column[name] = attribute.order
-    for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in texts or ()):
-        _require_column("--order", column, sensitive)
-        by_column[column] = [value.strip() for value in values.split(",")]
-    return by_column
-
-
-def _require_column(option: str, column: str, columns: Sequence[str]) -> None:
-    """Refuse a column that an option cannot name."""
-    if column not in columns:
-        place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
-        raise ColumnNotFoundError(f"{option} names column {shown(column)}; it takes {place}")
-
-
-def named_hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
-    from unveil.partitions import Hierarchy
-    from unveil.sources import datasets
-
-    pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in texts or ()]
-    named = [column for column, _ in pairs]
-    for column in named:
-        _require_column("--hierarchy", column, columns)
-        if named.count(column) > 1:
-            raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
-    return {
-        column: datasets.hierarchy(file, column=column)
-        if file in datasets.hierarchies() and not Path(file).exists()
-        else Hierarchy.read(note_read(f"hierarchy of {column}", file), column=column)
-        for column, file in pairs
-    }

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SMALL", "Bounds", "ClassNullPolicy", "Data", "Encoding", "Household", "Identity", "Json", "Keep", "Key", "KeyFile",
-    "Missing", "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile", "Seed", "Sensitive",
-    "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "bounds_of", "give",
-    "note_read", "pair_of", "read_here", "showing_progress",
+    "MatchOptions", "Missing", "NullPolicy", "OnlyRoles", "Out", "PartitionFile", "Person", "ProjectFile", "ReleaseKeyFile",
+    "Seed", "Sensitive", "Separator", "Small", "SpreadsheetSafe", "Testing", "TextColumns", "Unmasked", "Weights", "bounds_of",
+    "give", "note_read", "pair_of", "read_here", "showing_progress",
 ]  # fmt: skip
 
 
@@ -190,6 +191,30 @@ Unmasked = Annotated[bool, typer.Option("--unmasked", help="Show every class: fo
 SMALL = 5
 """The same value as in `results.masking`, which is loaded only when there is an answer."""
 Small = Annotated[int, typer.Option("--small", min=1, help="Classes with fewer records are small, and masked.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """The correspondence of columns and records of an original and its release."""
+
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and its protected counterpart.")
+    ] = None
+    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
+        None
+    )
+    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
+    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
+
+    def pairs(self, columns: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the columns of the original that have another name in the release, with this name."""
+        return [pair_of(text, columns, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
+
+    def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the arguments of a call, given the columns of the original."""
+        if self.link is not None:
+            note_read("link", self.link)
+        return {"mapping": self.pairs(columns), "id": self.identity, "link": self.link, "same_order": self.same_order}
 
 
 def give(

@@ -13,7 +13,7 @@ import typer
 
 from unveil.cli.application import typed
 from unveil.cli.completion import offering
-from unveil.cli.model_options import ModelOptions, SensitiveColumns, orders
+from unveil.cli.model_options import ModelOptions, SensitiveColumns
 from unveil.cli.options import (
     Data,
     Household,
@@ -27,7 +27,7 @@ from unveil.cli.options import (
     Testing,
     give,
 )
-from unveil.cli.study_options import Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.study_options import Inputs, NamedRoles, ReadingOptions, gather, orders
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, together

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from unveil.attributes import require_columns
 from unveil.cli.application import check_read, closed_at_end
@@ -36,11 +34,11 @@ from unveil.cli.options import (
     pair_of,
     read_here,
 )
-from unveil.errors import ArgumentError, ProjectError, listed, shown
+from unveil.errors import ArgumentError, ColumnNotFoundError, ProjectError, listed, near_miss, shown
 
 if TYPE_CHECKING:
     from unveil.models.base import Model
-    from unveil.partitions import Partition
+    from unveil.partitions import Hierarchy, Partition
     from unveil.project import Need, Project
     from unveil.results import Result
     from unveil.sources import ReadOptions, Source
@@ -51,7 +49,6 @@ __all__ = [
     "EvidenceOptions",
     "FormOptions",
     "Inputs",
-    "MatchOptions",
     "NamedRoles",
     "ReadingOptions",
     "SourceOptions",
@@ -59,8 +56,11 @@ __all__ = [
     "attackers",
     "gather",
     "gather_two",
+    "hierarchies",
+    "named_hierarchies",
     "named_project",
     "one_sensitive",
+    "orders",
 ]
 
 
@@ -284,6 +284,55 @@ def attackers(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
     return models
 
 
+def hierarchies(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Hierarchy]:
+    """Return the hierarchies of the sensitive columns: those of the project, and those named as COLUMN=FILE."""
+    by_column: dict[str, Hierarchy] = {}
+    for name in sensitive:
+        hierarchy = project.hierarchy(name) if project is not None and name in project.attributes else None
+        if hierarchy is not None:
+            by_column[name] = hierarchy
+    return by_column | named_hierarchies(texts, sensitive)
+
+
+def orders(texts: Sequence[str] | None, project: Project | None, sensitive: Sequence[str]) -> dict[str, Sequence[Any]]:
+    """Return the orders of the sensitive columns: those of the project, and those named as COLUMN=V1,V2,..."""
+    by_column: dict[str, Sequence[Any]] = {}
+    for name in sensitive:
+        attribute = project.attributes.get(name) if project is not None else None
+        if attribute is not None and attribute.order:
+            by_column[name] = attribute.order
+    for column, values in (pair_of(text, sensitive, "--order", "COLUMN=V1,V2,...") for text in texts or ()):
+        _require_column("--order", column, sensitive)
+        by_column[column] = [value.strip() for value in values.split(",")]
+    return by_column
+
+
+def _require_column(option: str, column: str, columns: Sequence[str]) -> None:
+    """Refuse a column that an option cannot name."""
+    if column not in columns:
+        place = f"one of: {listed(columns)}.{near_miss(column, columns)}" if columns else "none here."
+        raise ColumnNotFoundError(f"{option} names column {shown(column)}; it takes {place}")
+
+
+def named_hierarchies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Hierarchy]:
+    """Return hierarchies named as COLUMN=FILE; FILE may be the name of a published hierarchy."""
+    from unveil.partitions import Hierarchy
+    from unveil.sources import datasets
+
+    pairs = [pair_of(text, columns, "--hierarchy", "COLUMN=FILE") for text in texts or ()]
+    named = [column for column, _ in pairs]
+    for column in named:
+        _require_column("--hierarchy", column, columns)
+        if named.count(column) > 1:
+            raise ArgumentError(f"--hierarchy names column {shown(column)} twice; a column has one hierarchy.")
+    return {
+        column: datasets.hierarchy(file, column=column)
+        if file in datasets.hierarchies() and not Path(file).exists()
+        else Hierarchy.read(note_read(f"hierarchy of {column}", file), column=column)
+        for column, file in pairs
+    }
+
+
 def one_sensitive(inputs: Inputs, named: Sequence[str] | None, *, identity: bool) -> Study:
     """Return the study with its sensitive side; several attributes of a project are taken together only if named."""
     if identity:
@@ -382,27 +431,3 @@ class AnswerOptions(EvidenceOptions):
     def give(self, result: Result, *, holds_files: bool = False) -> None:
         """Write the answer to a file, print it as JSON, or show it, masked or marked; some answers already hold their files."""
         FormOptions.give(self, result if holds_files else self.evidenced(result))
-
-
-@dataclass(frozen=True, slots=True)
-class MatchOptions:
-    """The correspondence of columns and records of an original and its release."""
-
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=COLUMN", help="An original column and its protected counterpart.")
-    ] = None
-    identity: Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column of both that names each record.")] = (
-        None
-    )
-    link: Annotated[str | None, typer.Option("--link", metavar="FILE", help="The private correspondence file.")] = None
-    same_order: Annotated[bool, typer.Option("--same-order", help="The rows of both are in the same order.")] = False
-
-    def pairs(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the columns of the original that have another name in the release, with this name."""
-        return [pair_of(text, columns, "--map", "COLUMN=COLUMN") for text in self.mapping or ()]
-
-    def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
-        """Return the arguments of a call, given the columns of the original."""
-        if self.link is not None:
-            note_read("link", self.link)
-        return {"mapping": self.pairs(columns), "id": self.identity, "link": self.link, "same_order": self.same_order}

@@ -25,7 +25,7 @@ from unveil.cli.releases import (
     announce_written,
     give_made,
 )
-from unveil.cli.study_options import Inputs, named_project
+from unveil.cli.study_options import Inputs, hierarchies, named_hierarchies, named_project
 from unveil.cli.watch_options import Setting, SettingsFile, client_settings
 from unveil.credentials import hidden_in_message, without_credentials
 from unveil.errors import ArgumentError, listed, shown
@@ -219,7 +219,6 @@ def _threshold(model: Model, required: Sequence[Model], sensitive: Sequence[str]
 
 def _hierarchies(models: ModelOptions, project: Project | None, key: Sequence[str]) -> dict[str, Any]:
     """Return the hierarchies of key attributes: of the project, of the folder, and those named singly; the later prevail."""
-    from unveil.cli.model_options import hierarchies, named_hierarchies
     from unveil.partitions import Hierarchy
 
     single = named_hierarchies(models.hierarchy, key)

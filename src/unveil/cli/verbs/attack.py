@@ -9,10 +9,9 @@ import typer
 
 from unveil.cli.application import app, grouped
 from unveil.cli.completion import beginning, offering
-from unveil.cli.model_options import named_hierarchies
-from unveil.cli.options import Key, NullPolicy, Person, showing_progress
+from unveil.cli.options import Key, MatchOptions, NullPolicy, Person, showing_progress
 from unveil.cli.releases import settings_of
-from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, attackers, gather_two
+from unveil.cli.study_options import AnswerOptions, ReadingOptions, attackers, gather_two, named_hierarchies
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unveil.cli import model_options
 from unveil.cli.application import app, grouped, refuse_without
 from unveil.cli.model_options import Order, SensitiveColumns
 from unveil.cli.options import (
@@ -20,13 +19,14 @@ from unveil.cli.options import (
     Keep,
     Key,
     KeyFile,
+    MatchOptions,
     Out,
     Person,
     SpreadsheetSafe,
     give,
     showing_progress,
 )
-from unveil.cli.study_options import Inputs, MatchOptions, NamedRoles, ReadingOptions, gather
+from unveil.cli.study_options import Inputs, NamedRoles, ReadingOptions, gather, hierarchies, orders
 from unveil.errors import ArgumentError, DataNotFoundError, reason_of, shown
 from unveil.output import check_replaceable, together
 
@@ -160,8 +160,8 @@ class TrialOptions:
         sensitive = inputs.sensitive or ()
         return {
             "person": self.person,
-            "hierarchies": model_options.hierarchies(self.hierarchy, inputs.project, sensitive),
-            "orders": model_options.orders(self.order, inputs.project, sensitive),
+            "hierarchies": hierarchies(self.hierarchy, inputs.project, sensitive),
+            "orders": orders(self.order, inputs.project, sensitive),
         }
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unveil.cli.application import app, grouped
-from unveil.cli.options import Key, showing_progress
-from unveil.cli.study_options import AnswerOptions, MatchOptions, ReadingOptions, gather_two
+from unveil.cli.options import Key, MatchOptions, showing_progress
+from unveil.cli.study_options import AnswerOptions, ReadingOptions, gather_two, named_hierarchies, orders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,14 +52,12 @@ class _KindOptions:
 
     def arguments(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of the call that say so, given the columns of the original."""
-        from unveil.cli import model_options
-
         return {
             "key": self.key,
             "continuous": self.continuous,
             "categorical": self.categorical,
-            "orders": model_options.orders(self.order, None, columns),
-            "hierarchies": model_options.named_hierarchies(self.hierarchy, columns),
+            "orders": orders(self.order, None, columns),
+            "hierarchies": named_hierarchies(self.hierarchy, columns),
         }
 
 

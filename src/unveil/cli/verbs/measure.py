@@ -9,9 +9,9 @@ import typer
 
 from unveil.cli.application import app, grouped, refuse_without
 from unveil.cli.completion import offering
-from unveil.cli.model_options import KMap, Presence, RequestedModels, SensitiveColumns, hierarchies, orders
+from unveil.cli.model_options import KMap, Presence, RequestedModels, SensitiveColumns
 from unveil.cli.options import ClassNullPolicy, Data, Household, Key, PartitionFile, Person, Weights, showing_progress
-from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather
+from unveil.cli.study_options import AnswerOptions, Inputs, NamedRoles, ReadingOptions, gather, hierarchies, orders
 
 if TYPE_CHECKING:
     from unveil.project import Project
