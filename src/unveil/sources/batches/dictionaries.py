@@ -1,7 +1,7 @@
 """The distinct numbers and texts of a column that comes in batches, numbered in the order of their first occurrence.
 
 A dictionary holds every value once, and a hash table of positions. Texts are held as in Arrow: a view of 16 bytes contains a
-short text itself (`arrow_views`); the bytes of longer ones are kept one after the other, and their views say where.
+short text itself (`texts`); the bytes of longer ones are kept one after the other, and their views say where.
 """
 
 from __future__ import annotations
