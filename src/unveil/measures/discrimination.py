@@ -17,8 +17,16 @@ from unveil.counts import Classes, Counts, Split
 from unveil.errors import ArgumentError, UndefinedMeasureError, listed
 from unveil.formats import RATE_OF_RECORDS, counted, number
 from unveil.measures.by_value import ByValue, telling_classes
-from unveil.measures.distortion import Distortion, distortion_of
-from unveil.measures.entropy import IdentifierKind, adjusted_rate, entropy_bits, entropy_by_class, kind_against_records, kind_of
+from unveil.measures.entropy import (
+    Distortion,
+    IdentifierKind,
+    adjusted_rate,
+    distortion_of,
+    entropy_bits,
+    entropy_by_class,
+    kind_against_records,
+    kind_of,
+)
 from unveil.measures.interval import Interval, rate_interval, refused_interval
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.results.masking import SMALL, Rows, masking_in_words

@@ -1,7 +1,7 @@
-"""How uncertain is an attribute before and after another is known? How much is chance, and which kind of identifier is it?
+"""How uncertain is an attribute before and after another is known: in bits, and as the error of the best guess?
 
-Plug-in entropies, in bits, over non-empty cells. Every term is at least zero, so nothing is clipped. More entropy is more
-uncertainty, so less disclosure.
+How much of that is chance, and which kind of identifier is the other? Plug-in entropies, in bits, over non-empty cells. Every
+term is at least zero, so nothing is clipped. More entropy is more uncertainty, so less disclosure.
 
 The plug-in rate rises with the number of classes even when the key is noise. The adjusted rate is what is left after
 removing the rate expected of a randomly relabelled key of the same class sizes. It is meaningless against record identity, for
@@ -21,10 +21,14 @@ sketchy-identifier
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from unveil.counts import Split
 from unveil.run import active_run
 
 if TYPE_CHECKING:
@@ -33,9 +37,11 @@ if TYPE_CHECKING:
     from unveil.counts import Classes
 
 __all__ = [
+    "Distortion",
     "IdentifierKind",
     "adjusted_rate",
     "beyond_chance",
+    "distortion_of",
     "entropy_bits",
     "entropy_by_class",
     "expected_information_bits",
@@ -204,3 +210,74 @@ def _expected_piece(
     n, p = np.hstack([below, mode, above]), np.hstack([p_below, np.ones_like(mode, dtype=np.float64), p_above])
     information = n * np.log2(np.maximum(n, 1.0) * (total / a / b))
     return np.asarray((p * information).sum(axis=1) / p.sum(axis=1) / total)
+
+
+_NO_NUMBERS = "the sensitive attribute does not hold numbers only"
+"""The reason for a missing error; numbers too large to be squared do not count as numbers."""
+_SEVERAL = "several sensitive attributes have no squared error together"
+_LARGEST = 1e150
+"""From this number on, squares no longer fit into floating point."""
+_IDENTITY = "it has no meaning against record identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Distortion:
+    r"""The disclosure by the key, as information and as error; the metrics beside the Discrimination Rate.
+
+    With :math:`X` the sensitive attribute and :math:`Y` the key:
+
+    .. math::
+
+        I(X;Y) = H(X) - H(X \mid Y) = \sum_y p(y)\, D_{KL}\bigl(P_{X \mid y} \,\|\, P_X\bigr), \qquad
+        mse = E\bigl[(X - E[X \mid Y])^2\bigr] = \sum_y p(y) \operatorname{Var}(X \mid y) .
+
+    More information, a larger divergence and a smaller error are more disclosure.
+
+    Attributes
+    ----------
+    largest_divergence
+        The Kullback-Leibler divergence, in bits, of the class farthest from the whole table; None against record identity. Its
+        mean over the records is the mutual information.
+    squared_error, variance
+        The mean squared error of the best guess of X, once the key is known and before, if X holds numbers.
+    reason
+        Why there is no squared error; None if there is one.
+    """
+
+    largest_divergence: float | None
+    squared_error: float | None
+    variance: float | None
+    reason: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as they are written to JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def distortion_of(split: Split) -> Distortion:
+    """Measure a count table, given its known and hidden columns."""
+    mass, classes, hidden = split.mass, split.known, split.hidden
+    if hidden is None:
+        return Distortion(None, None, None, _IDENTITY)
+    share = mass / classes.mass[classes.of_cell]
+    ratio = share * (hidden.mass.sum() / hidden.mass)[hidden.of_cell]
+    divergence = np.bincount(classes.of_cell, weights=share * np.log2(ratio), minlength=classes.number)
+    farthest = max(0.0, float(divergence.max()))
+    values = None if len(hidden.columns) > 1 else _numbers(hidden.columns[0].values)
+    if values is None:
+        return Distortion(farthest, None, None, _SEVERAL if len(hidden.columns) > 1 else _NO_NUMBERS)
+    held = values[hidden.codes[0]][hidden.of_cell]
+    held = held - np.average(held, weights=mass)  # squares of centred numbers lose nothing to cancellation
+    centre = np.bincount(classes.of_cell, weights=mass * held, minlength=classes.number) / classes.mass
+    total = float(mass.sum())
+    error = float((mass * np.square(held - centre[classes.of_cell])).sum() / total)
+    return Distortion(farthest, error, float((mass * np.square(held)).sum() / total))
+
+
+def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return the values if all of them are numbers whose squares fit into floating point."""
+    if not all(isinstance(value, Real) and not isinstance(value, bool) for value in values):
+        return None
+    if not all(abs(value) < _LARGEST for value in values):  # NaN is not
+        return None
+    return np.asarray([float(value) for value in values])
