@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnsupportedDataError
 from unveil.identifiers import CATEGORIES, Finding, column_findings, direct_identifiers
-from unveil.identifiers.codes import numbered
-from unveil.identifiers.column import read_column
+from unveil.identifiers.column import numbered, read_column
 from unveil.identifiers.contacts import emails, ip_addresses, mac_addresses, urls
 from unveil.identifiers.dates import birth_dates
 from unveil.identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers

@@ -21,8 +21,7 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.errors import ArgumentError
-from unveil.identifiers.codes import numbered
-from unveil.identifiers.column import LookedColumn, read_column
+from unveil.identifiers.column import LookedColumn, numbered, read_column
 from unveil.identifiers.contacts import emails, ip_addresses, mac_addresses, urls
 from unveil.identifiers.dates import birth_dates
 from unveil.identifiers.finding import CATEGORIES, CONFIDENCES, Finding
