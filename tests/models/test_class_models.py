@@ -30,7 +30,7 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.testing import tables
 
 CLOSE = 1e-9

@@ -35,7 +35,7 @@ from unveil.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.models.required import completed
 from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes

@@ -54,9 +54,9 @@ __all__ = [
 
 OPEN_MODULES = (
     "base",
+    "closeness",
     "measure",
     "measurement_view",
-    "orders",
     "persons",
     "population",
     "profitability",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.models.orders import Scale
+    from unveil.models.closeness import Scale
     from unveil.models.population import Population
 
 __all__ = ["TOLERANCE", "EarthMover", "Measured", "Model", "Place", "SensitiveModel", "bounded_share", "check_threshold"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.models.orders import Scale
+    from unveil.models.closeness import Scale
 
 __all__ = [
     "AlphaK",

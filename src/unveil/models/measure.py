@@ -16,8 +16,8 @@ from unveil.measures.equivalence import Equivalence, equivalence, without_suppre
 from unveil.measures.households import Homes
 from unveil.measures.risk import Vulnerability
 from unveil.models.base import Measured, Model
+from unveil.models.closeness import Scale
 from unveil.models.measurement_view import view_of
-from unveil.models.orders import Scale
 from unveil.models.population import Population
 from unveil.models.registry import measures
 from unveil.models.required import completed, measured_models, nested

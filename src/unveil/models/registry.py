@@ -24,10 +24,9 @@ from unveil.models.classes import (
     PSensitiveKAnonymity,
     RecursiveLDiversity,
 )
-from unveil.models.closeness import TCloseness
+from unveil.models.closeness import Scale, TCloseness
 from unveil.models.derived_k import EstimatedKMap, NoAttack
 from unveil.models.grassberger import GrassbergerLDiversity
-from unveil.models.orders import Scale
 from unveil.models.population import AverageRisk, DeltaPresence, KMap
 from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.errors import ArgumentError
 from unveil.measures.equivalence import Equivalence
 from unveil.models.base import Measured, Model, Place
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.models.population import Population
 from unveil.results.masking import masked_class
 

@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.formats import counted
 from unveil.models import KAnonymity
 from unveil.models.base import Model
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.models.persons import in_persons
 from unveil.models.required import completed, require_thresholds, sensitive_groups
 from unveil.models.requirement_words import planned_models

@@ -22,7 +22,7 @@ from unveil.errors import ArgumentError, ModelNotMetError, NullsError, shown
 from unveil.formats import number
 from unveil.measures.equivalence import equivalence_each
 from unveil.models.base import Measured, Model, Place
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
 from unveil.models.required import completed, measured_models_each, sensitive_groups, sensitive_of

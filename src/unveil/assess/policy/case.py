@@ -14,7 +14,7 @@ from unveil.identifiers import DirectIdentifiers, found_among
 from unveil.measures.equivalence import Equivalence, equivalence
 from unveil.measures.risk import ClassRisks
 from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, singled_out_by
-from unveil.models.orders import Scale
+from unveil.models.closeness import Scale
 from unveil.project.rules import RuleSet
 from unveil.releases import Record
 from unveil.run import active_run
