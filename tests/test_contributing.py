@@ -19,7 +19,7 @@ from helpers import ROOT
 from unveil import mechanisms
 from unveil.cli import run
 from unveil.models.registry import MODELS
-from unveil.models.requirement_words import parse_models
+from unveil.models.requirements import parse_models
 from unveil.project import model_words
 from unveil.project import rules as policy_rules
 from unveil.sources.engines.address import OPENERS

@@ -23,7 +23,7 @@ from unveil.cli import model_options
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, EmptyDataError, ProjectError
 from unveil.models.closeness import DISTANCES
 from unveil.models.registry import MODELS, rule_model
-from unveil.models.requirement_words import PARSERS, parse_models
+from unveil.models.requirements import PARSERS, parse_models
 from unveil.project import Policy
 from unveil.project.model_words import MODEL_WORDS
 from unveil.project.rules import DISTANCE_WORDS, RULES

@@ -26,7 +26,7 @@ from unveil.models import (
     PresentDeltaDisclosure,
     SampleUniques,
 )
-from unveil.models.requirement_words import parse_delta, parse_k_map, parse_l, parse_no_attack, parse_uniqueness
+from unveil.models.requirements import parse_delta, parse_k_map, parse_l, parse_no_attack, parse_uniqueness
 
 TREES = {
     "age": unveil.Hierarchy.from_levels(["1", "2", "3", "4"], ["a", "a", "b", "b"], ["*"] * 4),

@@ -14,7 +14,7 @@ import pytest
 import unveil
 from helpers import shared
 from unveil.models import DeltaPresence, GrassbergerLDiversity, KAnonymity
-from unveil.models.requirement_words import parse_models
+from unveil.models.requirements import parse_models
 
 Case = tuple[list[str], float, str, float, dict[str, float], dict[str, Any], float, tuple[int, ...], int]
 CASES: list[Case] = [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import unveil
 from unveil.errors import ArgumentError, ModelNotMetError
 from unveil.models import KAnonymity, KMap, NoAttack, Profitable
-from unveil.models.requirement_words import parse_profitable
+from unveil.models.requirements import parse_profitable
 
 TREES = {
     "age": unveil.Hierarchy.from_levels(["1", "2", "3", "4"], ["a", "a", "b", "b"], ["*"] * 4),

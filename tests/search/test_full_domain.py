@@ -36,7 +36,7 @@ from unveil.models import (
     TCloseness,
 )
 from unveil.models.closeness import Scale
-from unveil.models.required import completed
+from unveil.models.requirements import completed
 from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.capacity import USUAL, Capacity

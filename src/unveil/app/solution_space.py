@@ -96,7 +96,7 @@ def nodes_of(hierarchies: Mapping[str, Hierarchy]) -> int:
 
 def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
     """Return the release of one generalisation; all classes that break a rule of the project are suppressed, however many."""
-    from unveil.models.requirement_words import parse_models
+    from unveil.models.requirements import parse_models
     from unveil.protect.anonymize import anonymize
 
     policy = Policy() if study.project is None else study.project.policy

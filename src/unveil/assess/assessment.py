@@ -40,7 +40,7 @@ from unveil.measures.equivalence import without_suppressed
 from unveil.measures.scan import Scan, scan_study
 from unveil.measures.subset_walk import Subset
 from unveil.models.measure import Measurement, MeasureOptions, measured_study
-from unveil.models.requirement_words import planned_models
+from unveil.models.requirements import planned_models
 from unveil.partitions import Partition
 from unveil.project import Project
 from unveil.results import Displayed, Provenance, Result, View

@@ -135,7 +135,7 @@ class RequestedModels:
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
         """Return the models that the options name; a model without a column is required of each sensitive column."""
-        from unveil.models.requirement_words import parse_models
+        from unveil.models.requirements import parse_models
 
         words = {
             "k": self.k, "km": self.km, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,

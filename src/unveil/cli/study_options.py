@@ -157,7 +157,7 @@ class Inputs:
 
     def planned_models(self) -> list[Model]:
         """Return the models that the project requires."""
-        from unveil.models.requirement_words import planned_models
+        from unveil.models.requirements import planned_models
 
         return planned_models(self.study)
 

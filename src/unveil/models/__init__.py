@@ -60,9 +60,8 @@ OPEN_MODULES = (
     "persons",
     "population",
     "profitability",
-    "required",
     "registry",
-    "requirement_words",
+    "requirements",
     "uniqueness",
 )
 """Modules of this room that other rooms may import from; all others are private to it."""

@@ -20,8 +20,7 @@ from unveil.models.closeness import Scale
 from unveil.models.measurement_view import view_of
 from unveil.models.population import Population
 from unveil.models.registry import measures
-from unveil.models.required import completed, measured_models, nested
-from unveil.models.requirement_words import planned_models
+from unveil.models.requirements import completed, measured_models, nested, planned_models
 from unveil.models.risk_sections import MeasureOptions, Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View, plain

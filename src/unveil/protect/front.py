@@ -23,8 +23,7 @@ from unveil.models import KAnonymity
 from unveil.models.base import Model
 from unveil.models.closeness import Scale
 from unveil.models.persons import in_persons
-from unveil.models.required import completed, require_thresholds, sensitive_groups
-from unveil.models.requirement_words import planned_models
+from unveil.models.requirements import completed, planned_models, require_thresholds, sensitive_groups
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.protect.anonymize import anonymize

@@ -10,7 +10,7 @@ from unveil import fitting, mechanisms
 from unveil.arguments import checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
-from unveil.models.requirement_words import parse_models
+from unveil.models.requirements import parse_models
 from unveil.project import Project, Step
 from unveil.project.model_words import MODEL_WORDS
 from unveil.sources import Data, ReadOptions, open_source

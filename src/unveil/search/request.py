@@ -25,8 +25,7 @@ from unveil.models.base import Measured, Model, Place
 from unveil.models.closeness import Scale
 from unveil.models.persons import in_persons
 from unveil.models.population import Population
-from unveil.models.required import completed, measured_models_each, sensitive_groups, sensitive_of
-from unveil.models.requirement_words import planned_models
+from unveil.models.requirements import completed, measured_models_each, planned_models, sensitive_groups, sensitive_of
 from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders.automatic import propose_each

@@ -32,7 +32,7 @@ from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
-from unveil.models.required import Requirements
+from unveil.models.requirements import Requirements
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.closeness_kernel import closeness_check_of

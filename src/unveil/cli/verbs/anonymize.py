@@ -190,7 +190,7 @@ def _role(project: Project | None, role: Role) -> list[str]:
 
 def _required(models: ModelOptions, project: Project | None, sensitive: Sequence[str]) -> dict[str, int]:
     """Return k and the number of distinct values that are required of a stream; refuse any other requirement."""
-    from unveil.models.requirement_words import parse_models
+    from unveil.models.requirements import parse_models
 
     required = models.named(sensitive)
     if not required and project is not None:

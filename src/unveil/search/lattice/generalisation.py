@@ -14,7 +14,7 @@ from unveil.attributes import in_line
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed
 from unveil.formats import counted, jsonable, number
 from unveil.models.base import Measured, Place
-from unveil.models.required import published
+from unveil.models.requirements import published
 from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View
 from unveil.search.checks import SearchBudget, limit_of
