@@ -16,7 +16,6 @@ OPEN_MODULES = (
     "loglinear_search",
     "population",
     "rates",
-    "risk",
     "scan",
     "scan_checkpoint",
     "special_uniqueness",

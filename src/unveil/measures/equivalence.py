@@ -1,10 +1,16 @@
-"""Who looks alike, and which sensitive values do they hold? Equivalence classes with their sensitive values.
+"""Who looks alike, which sensitive values do they hold, and how likely is one of them to be re-identified?
 
 A class is a combination of values of the key; its records look alike to an intruder. If a column says whose record it is, the
 size of a class is the number of persons in it: somebody with three records there is counted once, and may be in other classes as
 well. Records whose key is suppressed throughout (`*` or null in every key attribute) say nothing about anyone: they are counted
 separately and form no class unless requested. With nulls as wildcards a class holds every record whose key matches, so classes
 overlap.
+
+The prosecutor knows that the target is in the file: the risk of a record is one over the records that look like it. The
+journalist only knows that the target is in the population from which the file was drawn: one over the records of the
+population that look like it. The marketer wants to re-identify as many as possible: the share expected to be right.
+Higher is more risk. If persons are distinguished, it is persons who look alike, and the intruder knows one record of a person,
+whichever reveals most: the risk of a person is the highest over the classes in which they have a record.
 """
 
 from __future__ import annotations
@@ -16,28 +22,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Classes, Counts, Crossing, Pairs
-from unveil.counts.grouping import group_sums, summed
+from unveil.counts import Classes, Counts, Crossing
 from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import Unit, jsonable
 from unveil.measures.by_value import disclosing
-from unveil.measures.wildcard import wildcard_matches, wildcard_sums
+from unveil.measures.wildcard import matching_owners, wildcard_sums, with_matches
+from unveil.results.figures import Figures
 from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "SUPPRESSED",
-    "Equivalence",
-    "Spread",
-    "Suppressed",
-    "equivalence",
-    "equivalence_each",
-    "suppressed_cells",
+    "SUPPRESSED", "ClassRisks", "Equivalence", "Intruder", "Spread", "Suppressed", "Vulnerability", "equivalence",
+    "equivalence_each", "intruder_risk", "suppressed_cells", "vulnerability_of_records", "vulnerability_of_sensitive",
     "without_suppressed",
-]
+]  # fmt: skip
 
 Suppressed: TypeAlias = Literal["apart", "class"]
 """"apart": records with nothing left in their key form no class. "class": they form one, like any other combination."""
@@ -241,7 +242,7 @@ def equivalence(
         at = kept.names.index(person)
         every = len(counts.columns[counts.names.index(person)].values)
         owners = Owners.of(classes.of_cell, kept.codes[at], classes.number, len(kept.columns[at].values), every)
-        size = owners.sizes.astype(np.float64) if wildcard is None else _matching_owners(classes, owners, wildcard)
+        size = owners.sizes.astype(np.float64) if wildcard is None else matching_owners(classes, owners, wildcard)
     by_name = {name: _spread(crossing, at, wildcard) for at, name in enumerate(crossing.names)}
     gone_records = counts.records - kept.records
     return Equivalence(classes, size, mass, by_name, counts.records, gone_records, owners)
@@ -276,43 +277,127 @@ def suppressed_cells(counts: Counts, keys: Sequence[str]) -> NDArray[np.bool_]:
     return gone
 
 
-def _matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
-    """Count the persons whose records match each class; a person counts as much as their best matching record."""
-    matches = wildcard_matches(classes, alpha=alpha)
-    pair, lengths = _expanded(matches.other, owners.of_class, classes.number)
-    rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
-    order = np.lexsort((-share, owners.who[pair], rows))
-    rows, who, share = rows[order], owners.who[pair][order], share[order]
-    first = (np.diff(rows, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)
-    return summed(rows[first], share[first], classes.number)
-
-
-def _expanded(
-    wanted: NDArray[np.int64], of_class: NDArray[np.int64], classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for a sequence of classes, the positions of the entries of each class, and their number."""
-    starts = np.searchsorted(of_class, np.arange(classes + 1))
-    lengths = np.diff(starts)[wanted]
-    before = np.repeat(np.cumsum(lengths) - lengths - starts[wanted], lengths)
-    return np.arange(lengths.sum()) - before, lengths
-
-
 def _spread(crossing: Crossing, at: int, wildcard: float | None) -> Spread:
     """Return the distribution of one sensitive attribute in the classes and in the whole table."""
     of_class, value, n = crossing.pairs[at]
     whole = crossing.whole[at]
     if wildcard is not None:
-        of_class, value, n = _with_matches(crossing.classes, crossing.pairs[at], len(whole.place), wildcard)
+        of_class, value, n = with_matches(crossing.classes, crossing.pairs[at], len(whole.place), wildcard)
     starts = np.flatnonzero(np.diff(of_class, prepend=-1))
     return Spread(crossing.names[at], whole.values, of_class, whole.place[value], n, starts, whole.share)
 
 
-def _with_matches(classes: Classes, pairs: Pairs, values: int, alpha: float) -> Pairs:
-    """Add to every class the values of the other classes that match it."""
-    matches = wildcard_matches(classes, alpha=alpha)
-    cell, lengths = _expanded(matches.other, pairs.of_class, classes.number)
-    amounts = pairs.n[cell] * np.repeat(matches.share, lengths)
-    both = [np.repeat(matches.of_class, lengths), pairs.value[cell]]
-    (first, second), total = group_sums(both, [classes.number, values], amounts)
-    held = total > 0
-    return Pairs(first[held].astype(np.int64), second[held].astype(np.int64), total[held])
+@dataclass(frozen=True, slots=True, eq=False)
+class Intruder(Figures):
+    """The risk from one kind of intruder.
+
+    Attributes
+    ----------
+    highest
+        The risk of the record, or person, that is worst off.
+    average
+        The mean over the records, which is the share that an intruder who links every record is expected to match
+        correctly; or the mean over the persons.
+    above, threshold
+        The share of records, or persons, whose risk exceeds the threshold.
+    worst_class
+        The class with the highest risk.
+    note
+        The notes on it.
+    """
+
+    highest: float
+    average: float
+    above: float = field(metadata={"name": "records_above_threshold"})
+    threshold: float
+    worst_class: DecidingClass | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vulnerability(Figures):
+    """The chance that an intruder's best guess is right, before and after seeing the key, and the factor between the two."""
+
+    prior: float
+    posterior: float
+    gain: float
+
+    @classmethod
+    def of(cls, prior: float, posterior: float) -> Vulnerability:
+        """Return the chances with the factor between them."""
+        return cls(prior, posterior, posterior / prior)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRisks:
+    """The risk of the records, or persons, of every class.
+
+    Attributes
+    ----------
+    risk
+        One over the records, or persons, that look alike to the intruder.
+    own
+        The number of records, or persons, at that risk; a person is counted in the class where their risk is highest.
+    highest
+        The risk of the record, or person, that is worst off.
+    average
+        The mean over the records, or persons.
+    unique
+        The number of records, or persons, that nobody else looks like.
+    """
+
+    risk: NDArray[np.float64]
+    own: NDArray[np.int64]
+    highest: float
+    average: float
+    unique: int
+
+    @classmethod
+    def of(cls, classes: Equivalence, alike: NDArray[np.float64]) -> ClassRisks:
+        """Return the risks from an intruder who finds `alike` matching records for each class."""
+        risk, own = 1.0 / alike, classes.worst(alike)
+        average = float((own * risk).sum() / own.sum())
+        return cls(risk, own, float(risk.max()), average, int(own[risk >= 1.0].sum()))
+
+    def above(self, thresholds: Iterable[float]) -> list[float]:
+        """Return the share of records, or persons, whose risk exceeds each threshold."""
+        total = self.own.sum()
+        return [float(self.own[self.risk > threshold + 1e-12].sum() / total) for threshold in thresholds]
+
+
+def intruder_risk(classes: Equivalence, alike: NDArray[np.float64], threshold: float) -> Intruder:
+    """Return the risk from an intruder who finds `alike` matching records for each class.
+
+    Parameters
+    ----------
+    classes
+        The classes of the key.
+    alike
+        For each class the records, or persons, among which the intruder has to choose: those of the file, or of the population.
+    threshold
+        Records, or persons, with a risk above it are counted.
+    """
+    risks = ClassRisks.of(classes, alike)
+    worst = classes.describe(int(np.argmax(risks.risk)))
+    return Intruder(risks.highest, risks.average, risks.above([threshold])[0], threshold, worst)
+
+
+def vulnerability_of_records(classes: Equivalence) -> Vulnerability:
+    """Return the chance of naming the right record, or person: 1 / N before the key is known; for records, classes / N after."""
+    own = classes.worst(classes.size)
+    return Vulnerability.of(1.0 / int(own.sum()), float((own / classes.size).sum() / int(own.sum())))
+
+
+def vulnerability_of_sensitive(spread: Spread, own: NDArray[np.int64]) -> Vulnerability:
+    r"""Return the chance of naming the right sensitive value: :math:`\max_x p(x)` before, :math:`\sum_y \max_x p(x, y)` after.
+
+    Examples
+    --------
+    >>> import unveil
+    >>> answer = unveil.measure("paper-2", key="Age*", sensitive="Disease").to_dict()
+    >>> answer["vulnerability"]["Disease"]["posterior"]
+    0.666...
+    """
+    prior = np.bincount(spread.value, weights=spread.n * (own / spread.size)[spread.of_class], minlength=len(spread.values))
+    posterior = (own * np.maximum.reduceat(spread.share, spread.starts)).sum()
+    return Vulnerability.of(float(prior.max() / own.sum()), float(posterior / own.sum()))

@@ -47,15 +47,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_share
-from unveil.counts import Classes
-from unveil.counts.grouping import group, summed
+from unveil.counts import Classes, Pairs
+from unveil.counts.grouping import group, group_sums, summed
+from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Matches", "wildcard_matches", "wildcard_sums"]
+__all__ = ["Matches", "matching_owners", "wildcard_matches", "wildcard_sums", "with_matches"]
 
 _MOST_PAIRS = 50_000_000
 """More matching pairs than this are not listed: three arrays of them take over a gigabyte."""
@@ -176,6 +177,38 @@ def wildcard_sums(classes: Classes, amounts: NDArray[Any], *, alpha: float = 1.0
         in_full[block.targets] += block.sums(amount, ~with_null)
         by_null[block.targets] += block.sums(amount, with_null)
     return in_full + share * by_null
+
+
+def matching_owners(classes: Classes, owners: Owners, alpha: float) -> NDArray[np.float64]:
+    """Count the persons whose records match each class; a person counts as much as their best matching record."""
+    matches = wildcard_matches(classes, alpha=alpha)
+    pair, lengths = _expanded(matches.other, owners.of_class, classes.number)
+    rows, share = np.repeat(matches.of_class, lengths), np.repeat(matches.share, lengths)
+    order = np.lexsort((-share, owners.who[pair], rows))
+    rows, who, share = rows[order], owners.who[pair][order], share[order]
+    first = (np.diff(rows, prepend=-1) != 0) | (np.diff(who, prepend=-1) != 0)
+    return summed(rows[first], share[first], classes.number)
+
+
+def with_matches(classes: Classes, pairs: Pairs, values: int, alpha: float) -> Pairs:
+    """Add to every class the values of the other classes that match it."""
+    matches = wildcard_matches(classes, alpha=alpha)
+    cell, lengths = _expanded(matches.other, pairs.of_class, classes.number)
+    amounts = pairs.n[cell] * np.repeat(matches.share, lengths)
+    both = [np.repeat(matches.of_class, lengths), pairs.value[cell]]
+    (first, second), total = group_sums(both, [classes.number, values], amounts)
+    held = total > 0
+    return Pairs(first[held].astype(np.int64), second[held].astype(np.int64), total[held])
+
+
+def _expanded(
+    wanted: NDArray[np.int64], of_class: NDArray[np.int64], classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for a sequence of classes, the positions of the entries of each class, and their number."""
+    starts = np.searchsorted(of_class, np.arange(classes + 1))
+    lengths = np.diff(starts)[wanted]
+    before = np.repeat(np.cumsum(lengths) - lengths - starts[wanted], lengths)
+    return np.arange(lengths.sum()) - before, lengths
 
 
 def _ordered_pairs(classes: Classes, patterns: _Patterns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,9 +12,8 @@ from unveil.attributes import Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.formats import Unit, counted, people, unit_of
-from unveil.measures.equivalence import Equivalence, equivalence, without_suppressed
+from unveil.measures.equivalence import Equivalence, Vulnerability, equivalence, without_suppressed
 from unveil.measures.households import Homes
-from unveil.measures.risk import Vulnerability
 from unveil.models.base import Measured, Model
 from unveil.models.closeness import Scale
 from unveil.models.measurement_view import view_of

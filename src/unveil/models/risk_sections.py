@@ -11,9 +11,15 @@ import numpy as np
 from unveil.arguments import checked_number, shown_number
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
-from unveil.measures.equivalence import Equivalence
+from unveil.measures.equivalence import (
+    Equivalence,
+    Intruder,
+    Vulnerability,
+    intruder_risk,
+    vulnerability_of_records,
+    vulnerability_of_sensitive,
+)
 from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
-from unveil.measures.risk import Intruder, Vulnerability, intruder_risk, vulnerability_of_records, vulnerability_of_sensitive
 from unveil.models.base import Model
 from unveil.models.population import Population
 from unveil.results import Figures

@@ -11,8 +11,7 @@ from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError
 from unveil.formats import Unit
 from unveil.identifiers import DirectIdentifiers, found_among
-from unveil.measures.equivalence import Equivalence, equivalence
-from unveil.measures.risk import ClassRisks
+from unveil.measures.equivalence import ClassRisks, Equivalence, equivalence
 from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, singled_out_by
 from unveil.models.closeness import Scale
 from unveil.project.rules import RuleSet
