@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import unveil
 from unveil.counts import Classes, Column
 from unveil.errors import ArgumentError
-from unveil.measures.wildcard import Matches, wildcard_matches, wildcard_sums
+from unveil.measures.wildcard import Matches, covering, wildcard_matches, wildcard_sums
 
 NAMES = "abcdefgh"
 ALPHAS = st.sampled_from([0.0, 0.1, 0.5, 1.0])
@@ -409,3 +410,18 @@ def test_a_question_to_sdcmicro_about_alpha_zero() -> None:
     assert frequencies(list(zip(a, b, strict=True)), 0.0) == [3, 3, 3, 4]
     assert frequencies(list(zip(a, b, c, strict=True)), 0.0) == [3, 3, 3, 1]
     assert frequencies(list(zip(a, c, strict=True)), 0.0) == [3, 3, 3, 1]
+
+
+NUMBERS = st.integers(1, 12)
+
+
+@given(data=st.data(), columns=st.integers(1, 4))
+def test_the_records_that_cover_a_true_one_are_those_that_the_definition_names(data: st.DataObject, columns: int) -> None:
+    released, true = (data.draw(arrays(np.int64, (data.draw(NUMBERS), columns), elements=st.integers(-1, 2))) for _ in range(2))
+    amounts = data.draw(arrays(np.int64, len(released), elements=st.integers(1, 3)))
+    expected = [
+        sum(int(n) for row, n in zip(released, amounts, strict=True) if all(a in (-1, b) for a, b in zip(row, one, strict=True)))
+        for one in true
+    ]
+    assert covering(released, true, amounts).tolist() == expected
+    assert covering(true, true).min() >= 1

@@ -3,7 +3,6 @@
 OPEN_MODULES = (
     "approximate",
     "by_value",
-    "coverage",
     "discrimination",
     "diversity",
     "entropy",

@@ -1,4 +1,7 @@
-r"""How many records may share a key, once some of its values are suppressed? A null that matches any value.
+r"""How many records may share a key, or belong to a person who is known, once some values are suppressed? Nulls that match.
+
+A null matches any value, from both sides if the release is compared with itself; someone who knows true values compares them
+with the release, where only its own nulls match (`covering`).
 
 After local suppression a null says "could be anything", so a class of the key (one combination of values, nulls included)
 matches others besides itself. Two classes match if on every key attribute their values are equal or at least one of them is
@@ -56,7 +59,7 @@ from unveil.run import active_run
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Matches", "matching_owners", "wildcard_matches", "wildcard_sums", "with_matches"]
+__all__ = ["Matches", "covering", "matching_owners", "wildcard_matches", "wildcard_sums", "with_matches"]
 
 _MOST_PAIRS = 50_000_000
 """More matching pairs than this are not listed: three arrays of them take over a gigabyte."""
@@ -341,3 +344,49 @@ def _distinct(flags: list[NDArray[np.bool_]], rows: int) -> tuple[NDArray[np.int
         return np.zeros(rows, dtype=np.int64), np.zeros((min(rows, 1), len(flags)), dtype=bool)
     of_row, number = group([flag.view(np.uint8) for flag in flags], [2] * len(flags))
     return of_row, np.stack(number, axis=1).astype(bool)
+
+
+def covering(released: NDArray[np.int64], true: NDArray[np.int64], amounts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    r"""Count the released records that cover each true one: those that may belong to someone whose true values are known.
+
+    A released record covers a true one if each of its values that is not null is the true value: a null says nothing, so it fits
+    everybody. Unlike `wildcard_matches`, which compares the release with itself, this is the comparison of an intruder who knows
+    the person: a null protects the people whose records fit it, not the person whose record holds it.
+
+    .. math:: c_t = |\{ r : r_j = t_j \text{ or } r_j \text{ is null, for every key attribute } j \}|, \qquad
+        k_{known} = \min_t c_t
+
+    A record that is null throughout covers everybody. A null among the true values is covered only by a null. Fewer is riskier.
+
+    Parameters
+    ----------
+    released, true
+        The keys in codes, a row per record and a column per attribute; the two share the codes of their values, and -1 is a null.
+    amounts
+        How many records each row of the release stands for; none: one.
+
+    Notes
+    -----
+    The time grows with the number of records times the number of sets of attributes that are null together in the release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> covering(np.array([[0, -1], [1, 1], [-1, -1]]), np.array([[0, 5], [1, 1], [1, 2]]))
+    array([2, 2, 1])
+    """
+    n = np.ones(len(released), dtype=np.int64) if amounts is None else amounts
+    covers = np.zeros(len(true), dtype=np.int64)
+    bits = 1 << np.arange(released.shape[1])
+    nulls = ((released < 0) * bits).sum(axis=1)
+    for pattern in np.unique(nulls).tolist():
+        rows = np.flatnonzero(nulls == pattern)
+        held = [at for at in range(released.shape[1]) if not pattern >> at & 1]
+        if not held:
+            covers += int(n[rows].sum())
+            continue
+        both = [np.concatenate([released[rows, at], true[:, at]]) + 1 for at in held]
+        numbers, _ = group(both, [int(codes.max()) + 1 for codes in both])
+        totals = summed(numbers[: len(rows)], n[rows], int(numbers.max()) + 1)
+        covers += totals[numbers[len(rows) :]].astype(np.int64)
+    return covers

@@ -1,9 +1,9 @@
 """Which single cells must be suppressed so that nobody stands out? Local suppression: nulls, as few as can be found.
 
 There are two intruders. One knows a true record and looks for released records that cover it: every value there that is not null
-is the true one (`unveil.measures.coverage`). The other has the release alone and matches its records with each other, a null on
-either side matching any value (`unveil.measures.wildcard`). The second figure is never below the first: a record that covers
-a true one also matches what became of it.
+is the true one. The other has the release alone and matches its records with each other, a null on either side matching any value
+(`unveil.measures.wildcard` counts both). The second figure is never below the first: a record that covers a true one also matches
+what became of it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from unveil.counts import Counts, count_table
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.formats import counted
-from unveil.measures.coverage import covering
 from unveil.measures.equivalence import equivalence, suppressed_cells
+from unveil.measures.wildcard import covering
 from unveil.models import KAnonymity
 from unveil.models.base import Measured, Place
 from unveil.randomness import Chance, chance_of
