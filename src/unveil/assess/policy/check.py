@@ -11,10 +11,9 @@ from typing import Any, TypeAlias
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number, checked_seed
 from unveil.assess.evidence import Evidence, has_password, verdict_files
-from unveil.assess.policy.case import Case, Original
+from unveil.assess.policy.case import Case, Original, changes, profile_of
 from unveil.assess.policy.drift import Baseline, drifts, lost, read_baseline
 from unveil.assess.policy.pages import append_history
-from unveil.assess.policy.profile import changes, profile_of
 from unveil.assess.policy.rules import Outcome, outcomes
 from unveil.assess.policy.verdict import Verdict
 from unveil.assess.policy.waivers import Waiver, waiver_of

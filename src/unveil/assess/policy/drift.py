@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unveil.assess.policy.profile import Profile
+from unveil.assess.policy.case import Profile
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, DataFileError, ProjectError, listed
 from unveil.formats import jsonable

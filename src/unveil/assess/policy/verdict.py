@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import Evidence
+from unveil.assess.policy.case import Profile, ReleaseChange
 from unveil.assess.policy.pages import HistoryEntry
-from unveil.assess.policy.profile import Profile, ReleaseChange
 from unveil.assess.policy.rules import STATUS, Outcome
 from unveil.assess.policy.waivers import Waiver
 from unveil.attributes import in_line
