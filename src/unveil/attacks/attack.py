@@ -25,8 +25,8 @@ from unveil.attacks.attack_view import view_of
 from unveil.attacks.linkage.known_method import KnownMethod
 from unveil.attacks.linkage.linkage_sections import RecordLinkage
 from unveil.attacks.linking import linkage
-from unveil.attacks.synthetic.audit import RISKS, audited, not_audited
-from unveil.attacks.synthetic.audit_sections import SyntheticAudit
+from unveil.attacks.synthetic.audit import audited
+from unveil.attacks.synthetic.audit_sections import RISKS, SyntheticAudit
 from unveil.attributes import Names
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
@@ -350,9 +350,9 @@ def _linked(pair: Pair, others: _Others) -> RecordLinkage:
 def _synthetic(pair: Pair, others: _Others) -> SyntheticAudit:
     """Attack a release without a known correspondence as synthetic data, if there is a hold-out to compare it with."""
     if pair.alignment is not None:
-        return not_audited(_KNOWN_RECORDS)
+        return SyntheticAudit.without(_KNOWN_RECORDS)
     if others.control is None:
-        return not_audited(_NO_HOLDOUT)
+        return SyntheticAudit.without(_NO_HOLDOUT)
     return audited(pair, open_beside(others.control, pair.original.project), others.seed)
 
 

@@ -203,7 +203,7 @@ class _Linker:
             sampled=len(self.rows) < self.alignment.release_records,
             as_categories=self._as_categories(rates.made),
         )
-        return of_persons(matches, rates.by_person)
+        return matches if rates.by_person is None else of_persons(matches, rates.by_person)
 
     def _as_categories(self, made: Mapping[str, Any]) -> list[str]:
         """Return the numbers that were compared as categories, because the release has labels for them."""
@@ -251,4 +251,4 @@ class _Linker:
             records=linked.releases,
             attributes=[pair.original for pair in used],
         )
-        return of_persons(matches, linked.by_person)
+        return matches if linked.by_person is None else of_persons(matches, linked.by_person)

@@ -121,7 +121,7 @@ def linked_by_method(
     hits = _assigned(whole, truth[rows], _alike([release[one.release] for one in pairs])[rows])
     removed = _removed(original, release, pairs, truth, method) if method.mechanism == "add_noise" else {}
     best = _strongest(rates, hits, float(link_chances(closer, tied)[0].sum()), removed)
-    return of_persons(best, None if whose is None else Targets.of(truth[rows], whose).rates(chances[rows]))
+    return best if whose is None else of_persons(best, Targets.of(truth[rows], whose).rates(chances[rows]))
 
 
 def _strongest(rates: LinkageRates, assigned: float | None, one_by_one: float, removed: Mapping[str, float]) -> LikelihoodMatches:

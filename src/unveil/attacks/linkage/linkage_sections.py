@@ -189,10 +189,8 @@ class RecordLinkage(Figures):
     reason: str = ""
 
 
-def of_persons(matches: Way, by_person: PersonRates | None) -> Way:
-    """Return matches with the rates of persons first, if they are distinguished; those of records are kept inside."""
-    if by_person is None:
-        return matches
+def of_persons(matches: Way, by_person: PersonRates) -> Way:
+    """Return matches with the rates of persons first; those of records are kept inside."""
     return replace(
         matches,
         linked=by_person.value,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unveil.attacks.synthetic.audit_sections import HoldOut, NoFigure, NoRisk, SyntheticAudit
+from unveil.attacks.synthetic.audit_sections import SECTIONS, HoldOut, SyntheticAudit
 from unveil.attacks.synthetic.closeness import closest, copies
 from unveil.attacks.synthetic.discrimination import discrimination
 from unveil.attacks.synthetic.inference import guessed, inference
@@ -19,12 +19,8 @@ from unveil.run import active_run
 from unveil.sources import Source
 from unveil.study import Pair
 
-__all__ = ["RISKS", "SECTIONS", "audited", "not_audited"]
+__all__ = ["audited"]
 
-SECTIONS = ("discrimination_rate", "singling_out", "linkability", "inference", "membership", "copies", "closest")
-"""The parts of an audit."""
-RISKS = ("singling_out", "linkability", "inference", "membership")
-"""Those of them that have a risk."""
 _ATTACKS = 2_000
 """The largest number of people and predicates that are attacked: the interval of a share is then at most 0.045 wide."""
 
@@ -52,9 +48,3 @@ def _some(side: Side, random: np.random.Generator) -> Side:
     if len(side) <= _ATTACKS:
         return side
     return side.rows(np.sort(random.choice(len(side), _ATTACKS, replace=False)))
-
-
-def not_audited(reason: str) -> SyntheticAudit:
-    """Return the same sections without figures, with the reason."""
-    sections: dict[str, Any] = {name: NoRisk.because(reason) if name in RISKS else NoFigure(reason) for name in SECTIONS}
-    return SyntheticAudit(**sections, control=None)

@@ -9,6 +9,8 @@ from typing import Any, Self
 from unveil.results import Figures
 
 __all__ = [
+    "RISKS",
+    "SECTIONS",
     "Closeness",
     "CopiedPeople",
     "Copies",
@@ -29,6 +31,11 @@ __all__ = [
     "SyntheticAudit",
     "beside",
 ]
+
+SECTIONS = ("discrimination_rate", "singling_out", "linkability", "inference", "membership", "copies", "closest")
+"""The parts of an audit."""
+RISKS = ("singling_out", "linkability", "inference", "membership")
+"""Those of them that have a risk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -304,3 +311,9 @@ class SyntheticAudit(Figures):
     copies: Copies | NoFigure
     closest: Closeness | NoFigure
     control: HoldOut | None
+
+    @classmethod
+    def without(cls, reason: str) -> SyntheticAudit:
+        """Return the same sections without figures, with the reason."""
+        sections: dict[str, Any] = {name: NoRisk.because(reason) if name in RISKS else NoFigure(reason) for name in SECTIONS}
+        return cls(**sections, control=None)
