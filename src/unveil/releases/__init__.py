@@ -3,8 +3,18 @@
 from unveil.releases.counting import uniform_count
 from unveil.releases.record import Record, RecordMismatchError, read_record, record_place, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
-from unveil.releases.release import Protection, Release, checked_place, drawn_order, in_hand, marked, repeatable_of
-from unveil.releases.screening import ColumnScreen, screen, screened
+from unveil.releases.release import (
+    ColumnScreen,
+    Protection,
+    Release,
+    checked_place,
+    drawn_order,
+    in_hand,
+    marked,
+    repeatable_of,
+    screen,
+    screened,
+)
 from unveil.releases.signature import Passphrase, Signature, sign, signature_place, signing_key, verify, write_signature
 
 __all__ = [
