@@ -15,7 +15,7 @@ from unveil.output import check_replaceable, together
 from unveil.randomness import Chance, Repeatable
 from unveil.releases import ColumnScreen, Protection, Release, ReleaseRecords, checked_place, drawn_order, marked, repeatable_of
 from unveil.search.lattice.generalisation import Choice, Generalisation, generalisation_of, notes_on, stated_settings
-from unveil.search.splitting.foretold import lost_attributes
+from unveil.search.splitting.mondrian import groups_by_mondrian
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
@@ -81,7 +81,8 @@ def generalised(
     choice: Choice, records: ReleaseRecords, origin: NDArray[np.int64], options: Options, repeatable: Repeatable
 ) -> Release[Generalisation]:
     """Return the release of protected records."""
-    own, made = options.settings(), generalisation_of(choice, lost_attributes(choice))
+    own, erased = options.settings(), choice.erased()
+    made = generalisation_of(choice, groups_by_mondrian(choice.request, erased) if erased else {})
     settings = {**stated_settings(choice, made.models), **own}
     said = notes_on(
         choice,

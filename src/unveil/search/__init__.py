@@ -11,7 +11,6 @@ OPEN_MODULES = (
     "lattice.undominated",
     "nesting",
     "request",
-    "splitting.foretold",
     "splitting.labelling",
     "splitting.local_recoding",
     "splitting.mondrian",

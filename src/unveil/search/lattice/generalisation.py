@@ -191,6 +191,13 @@ class Choice:
         labels = {name: what.labels[name] for name in self.changed()}
         return self.request.records.relabelled(labels, what.codes, without)
 
+    def erased(self) -> list[str]:
+        """Return the key attributes that have one value in all remaining records, although the data has several."""
+        kept, space = np.flatnonzero(~self.gone), self.lattice.space
+        codes = {one.name: self.classes.codes(field, kept) for one, field in zip(space.attributes, space.fields, strict=True)}
+        alike = {name for name, held in codes.items() if len(held) and (held == held[0]).all()}
+        return [name for name in self.request.keys if name in alike and len(self.request.values(name)) > 1]
+
     def judged(self) -> tuple[dict[Place, Measured], dict[Place, Measured]]:
         """Return the figures of the models for the release, and for the data."""
         request, lattice = self.request, self.lattice

@@ -1,4 +1,7 @@
-"""Which records are near enough to share a label? Mondrian: the table is halved again and again, while every model is met."""
+"""Which records are near enough to share a label? Mondrian: the table is halved again and again, while every model is met.
+
+It also foretells how many labels it would leave of an attribute that a generalisation erases, under the same models.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,22 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
+from unveil.counts import Column
 from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, looks
-from unveil.search.request import Hierarchies, finer_request, wanted_of
+from unveil.search.request import Hierarchies, Request, finer_request, unfit_for_finer, wanted_of
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.axes import axis_of, recoded_by_parts
-from unveil.search.splitting.labelling import Recoding, released
+from unveil.search.splitting.labelling import Recoding, merged_labels, released
 from unveil.search.splitting.parts import one_part, split_parts
 from unveil.sources import Data
 
 if TYPE_CHECKING:
     import os
 
-
-__all__ = ["mondrian"]
+__all__ = ["groups_by_mondrian", "mondrian"]
 
 
 @looks
@@ -132,3 +135,39 @@ def mondrian(  # noqa: PLR0913 - options by keyword
         f"{kind} Mondrian", request, candidates, began=began, keep_order=keep_order,
         chance=chance, settings={"strict": strict, "nulls": said.nulls},
     )  # fmt: skip
+
+
+_FEW = 200_000
+"""The most records for which Mondrian is run to see what it would keep."""
+
+
+def groups_by_mondrian(request: Request, names: Sequence[str]) -> dict[str, int | None]:
+    """Return how many groups of key attributes strict Mondrian would keep under the models of a request.
+
+    One each if it cannot meet them, and None if the table is too large to try. It keeps the records of a cell together, so the
+    cells and their counts are all that it needs.
+    """
+    if request.cells.n.sum() > _FEW:
+        return dict.fromkeys(names)
+    nothing: dict[str, int | None] = dict.fromkeys(names, 1)
+    if any(unfit_for_finer(model) for model in request.models.values()):
+        return nothing
+    cells, n = np.arange(len(request.cells)), request.cells.n
+    axes = [axis_of(request, name, None) for name in request.keys]
+    requirements = PartRequirements(request, cells, n)
+    parts, extents = split_parts([axis.dimension(cells) for axis in axes], n, requirements)
+    part_of, only_size = parts.of_unit(), requirements.only_small
+    columns, codes = list(request.cells.columns), list(request.cells.codes)
+    by_attribute: dict[str, int | None] = {}
+    for at, (name, axis) in enumerate(zip(request.keys, axes, strict=True)):
+        if only_size and name not in names:
+            continue
+        rule = axis.rule(extents, at, part_of, cells)
+        labels, place = merged_labels(rule.labels)
+        column = request.cells.names.index(name)
+        columns[column], codes[column] = Column(name, labels), place[rule.codes]
+        by_attribute[name] = int(np.count_nonzero(np.bincount(codes[column])))
+    if only_size:  # no part is smaller than all records together, and labels that are equal only join parts
+        return {name: by_attribute[name] for name in names} if n.sum() >= requirements.smallest else nothing
+    after = request.measured(request.cells.regrouped(columns, codes))
+    return nothing if any(one.met is False for one in after.values()) else {name: by_attribute[name] for name in names}
