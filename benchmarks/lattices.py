@@ -16,8 +16,8 @@ from benchmarks.arx import HEURISTICS, Arx, ArxError, ArxRequest, Searched, give
 from benchmarks.rows import Row, not_measured
 from benchmarks.search import THIRTEEN, searching
 from unveil.models import KAnonymity
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.full_domain import SearchResult
+from unveil.time_limit import SearchBudget
 
 _SEEDS = (1, 2, 3, 4, 5)
 _LIMITS = (5, 20, 60)

@@ -25,12 +25,12 @@ from benchmarks.rows import Row, at_most, faster, not_measured
 from benchmarks.timing import best_of
 from unveil.counts import count_table
 from unveil.models import EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.lattice.generalisation import Lattice
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.request import Request, request_of, wanted_of
 from unveil.sources import load
+from unveil.time_limit import SearchBudget
 
 FOLDER = Path(os.environ.get("UNVEIL_ARX_ADULT", "../shared/data/arx-adult"))
 """The folder of ARX's Adult example, with its hierarchies."""

@@ -1,4 +1,4 @@
-"""Time limits: work that ends at a set time with the best answer so far, or is stopped then.
+"""Limits of work: it ends at a set time, or after a set number of steps, with the best answer so far, or is stopped then.
 
 The code that sets a limit decides which::
 
@@ -16,12 +16,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from unveil.arguments import checked_count, checked_time_limit
 from unveil.errors import CancelledError
 from unveil.run import MOMENT, Clock, Run, active_run
 
-__all__ = ["OutOfTime", "check_time", "expire", "limited", "time_left"]
+__all__ = ["OutOfTime", "SearchBudget", "budget_of", "check_time", "expire", "limited", "time_left"]
 
 
 class OutOfTime(Exception):  # noqa: N818 - it is caught, and the best result so far is used
@@ -95,3 +96,20 @@ def expire() -> None:
     if clock is not None:
         clock.expire()
     raise OutOfTime
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """The limits of a search, in seconds and in nodes examined; None: no limit."""
+
+    seconds: float | None = None
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a time limit that is not a number of seconds."""
+        checked_time_limit(self.seconds)
+
+
+def budget_of(seconds: float | None, nodes: int | None) -> SearchBudget:
+    """Return the limits of a search, or refuse invalid values."""
+    return SearchBudget(seconds, None if nodes is None else checked_count("node_limit", nodes, least=1))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from unveil.models.base import Model
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.generalisation import Choice, Lattice
 from unveil.search.request import request_of, wanted_of
+from unveil.time_limit import SearchBudget
 
 
 def chosen(

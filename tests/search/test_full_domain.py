@@ -37,7 +37,6 @@ from unveil.models import (
 )
 from unveil.models.closeness import Scale
 from unveil.models.requirements import completed
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.lattice_sizes import lattice_sizes
@@ -45,6 +44,7 @@ from unveil.search.lattice.objectives import JOINED_OBJECTIVES, OBJECTIVES, Cand
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.requirements import NodeRequirements
 from unveil.sources import load
+from unveil.time_limit import SearchBudget
 
 AGES = unveil.Hierarchy.from_levels(
     [str(age) for age in range(8)], [f"{age // 2}x" for age in range(8)], [f"{age // 4}y" for age in range(8)], ["*"] * 8

@@ -18,13 +18,13 @@ from search.lattices import chosen
 from unveil.counts import count_table
 from unveil.errors import ModelNotMetError
 from unveil.models import AverageRisk, EntropyLDiversity, KAnonymity, TCloseness
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.boxes import Box, Sizes
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.full_domain import SearchResult
 from unveil.search.lattice.space import Space, key_attributes
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.sources import load
+from unveil.time_limit import SearchBudget
 
 DIGITS = [f"{high}{low}" for high in "0123" for low in "01"]
 TREE = unveil.Hierarchy.from_levels(

@@ -11,10 +11,10 @@ import unveil
 from search.lattices import chosen
 from unveil.errors import ArgumentError
 from unveil.models import KAnonymity
-from unveil.search.checks import limit_of
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.objectives import OBJECTIVES, Candidate
 from unveil.search.lattice.space import lowest_first
+from unveil.search.requirements import limit_of
 
 ZIPS = ["35510", "35510", "35520", "35812", "35812", "35730"]
 POSTAL = unveil.Hierarchy.from_levels(

@@ -21,10 +21,9 @@ from unveil.protect.streamed import generalised_elsewhere
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release, in_hand, screen
 from unveil.run import Progress, in_run
-from unveil.search.checks import budget_of, require_apart
 from unveil.search.lattice.generalisation import Choice, Generalisation, Lattice
 from unveil.search.lattice.objectives import Candidate
-from unveil.search.request import Request, Wanted, request_of, wanted_of
+from unveil.search.request import Request, Wanted, request_of, require_apart, wanted_of
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords
@@ -32,6 +31,7 @@ from unveil.sources.engines.address import Address
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.microdata import Microdata, open_microdata, standing_among
 from unveil.study import Stated
+from unveil.time_limit import budget_of
 
 __all__ = ["anonymize"]
 

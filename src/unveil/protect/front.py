@@ -31,7 +31,6 @@ from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.run import Progress, in_run
-from unveil.search.checks import SearchBudget, budget_of, given_hierarchies, hierarchies_of, keys_of, records_of
 from unveil.search.lattice.frontier import Frontier, Question, frontier
 from unveil.search.lattice.generalisation import Generalisation
 from unveil.search.lattice.question import (
@@ -43,10 +42,11 @@ from unveil.search.lattice.question import (
     undefined_figures,
 )
 from unveil.search.lattice.undominated import FrontPoint
-from unveil.search.request import Request, require_persons
+from unveil.search.request import Request, given_hierarchies, hierarchies_of, keys_of, records_of, require_persons
 from unveil.sources import Data, load
 from unveil.sources.microdata import Microdata, open_microdata
 from unveil.study import planned_key, planned_needs, planned_sensitive, require_values, stated, study_of
+from unveil.time_limit import SearchBudget, budget_of
 
 if TYPE_CHECKING:
     import numpy as np

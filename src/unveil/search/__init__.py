@@ -1,7 +1,6 @@
 """The choice of a protection: lattice search, Mondrian, local recoding and suppression, guided by the Discrimination Rate."""
 
 OPEN_MODULES = (
-    "checks",
     "hierarchies",
     "lattice.applied",
     "lattice.frontier",

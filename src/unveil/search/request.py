@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from unveil.attributes import Names, names_of
+from unveil.attributes import Names, names_of, require_columns
 from unveil.counts import Column, Counts, count_table
 from unveil.counts.grouping import group, places_among
-from unveil.errors import ArgumentError, ModelNotMetError, NullsError, shown
+from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
 from unveil.formats import number
 from unveil.measures.equivalence import equivalence_each
 from unveil.models.base import Measured, Model, Place
@@ -30,7 +30,6 @@ from unveil.naming import is_place
 from unveil.partitions import Hierarchy
 from unveil.partitions.builders.automatic import propose_each
 from unveil.randomness import Chance
-from unveil.search.checks import given_hierarchies, hierarchies_of, keys_of, records_of, require_person_apart
 from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value
 from unveil.search.nesting import Nested, nested_places
@@ -46,16 +45,9 @@ if TYPE_CHECKING:
     from unveil.sources import CodedTable
 
 __all__ = [
-    "Hierarchies",
-    "Request",
-    "Wanted",
-    "finer_request",
-    "not_met",
-    "request_of",
-    "require_persons",
-    "unfit_for_finer",
-    "wanted_of",
-]
+    "Hierarchies", "Request", "Wanted", "finer_request", "given_hierarchies", "hierarchies_of", "keys_of", "not_met",
+    "records_of", "request_of", "require_apart", "require_person_apart", "require_persons", "unfit_for_finer", "wanted_of",
+]  # fmt: skip
 
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | str | os.PathLike[str]]
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -286,6 +278,61 @@ def request_of(
 def _order(said: Stated, name: str) -> tuple[Any, ...] | None:
     """Return the order of an attribute's values, if one is given."""
     return tuple(said.orders[name]) if name in said.orders else None
+
+
+def keys_of(attributes: Names | Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the key attributes, whether named alone or with their hierarchies."""
+    return tuple(attributes) if isinstance(attributes, Mapping) else names_of(attributes)
+
+
+def given_hierarchies(attributes: Names | Mapping[str, Any] | None, hierarchies: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return all hierarchies given in a call, whether beside the key attributes or together with them."""
+    return {**(hierarchies or {}), **(attributes if isinstance(attributes, Mapping) else {})}
+
+
+def hierarchies_of(keys: Sequence[str], hierarchies: Mapping[str, Any]) -> dict[str, Hierarchy]:
+    """Return all given hierarchies, reading any that are paths from their files; the key attributes must be distinct."""
+    if not keys:
+        raise ArgumentError.no_key("attributes")
+    if len(set(keys)) < len(keys):
+        raise ArgumentError(f"column {shown(next(name for name in keys if keys.count(name) > 1))} is named twice as key.")
+    return {
+        name: hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy.read(hierarchy, column=name)
+        for name, hierarchy in hierarchies.items()
+    }
+
+
+def require_apart(identifiers: Sequence[str], keys: Sequence[str], sensitive: Sequence[str]) -> None:
+    """Refuse an identifier that is also a key or sensitive attribute, because identifiers are left out of the release."""
+    if both := [name for name in identifiers if name in (*keys, *sensitive)]:
+        raise ArgumentError(f"column {shown(both[0])} is named as identifier and as key or sensitive; it can be one of them.")
+
+
+def require_person_apart(person: str, identifiers: Sequence[str]) -> None:
+    """Refuse the column of persons as an identifier: it is needed until the release is made, and is left out of it anyway."""
+    if person in identifiers:
+        raise ArgumentError(f"column {shown(person)} is named as identifier and as person, which is also left out; name it once.")
+
+
+def records_of(
+    records: Microdata, keys: Sequence[str], sensitive: Sequence[str], identifiers: Sequence[str], nulls: str
+) -> tuple[Microdata, NDArray[np.int64]]:
+    """Return the records to protect, without identifiers, and their rows in the data."""
+    require_columns([*keys, *sensitive, *identifiers], records.names)
+    require_apart(identifiers, keys, sensitive)
+    if identifiers:
+        records = records.without(identifiers)
+    rows = np.arange(records.records)
+    if nulls == "category":
+        return records, rows
+    columns = list(dict.fromkeys([*keys, *sensitive]))
+    complete = records.complete(columns)
+    missing = int(np.count_nonzero(~complete))
+    if missing and nulls == "error":
+        raise NullsError.present({name: int(np.count_nonzero(~records.complete([name]))) for name in columns})
+    if missing == len(rows):
+        raise EmptyDataError(f"all {len(rows):,} records have a null in {listed(columns)}; none is left.")
+    return records.taken(rows[complete]), rows[complete]
 
 
 def require_persons(cells: Counts, person: str) -> None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil.arguments import checked_share
 from unveil.counts import Classes
 from unveil.counts.grouping import group, summed
 from unveil.measures.equivalence import Equivalence, Spread
@@ -44,10 +45,16 @@ if TYPE_CHECKING:
 
     from unveil.search.request import Request
 
-__all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements"]
+__all__ = ["NodeRequirements", "NodeVerdict", "PartRequirements", "limit_of"]
 
 _SMALL_DOMAIN, _DENSE = 1 << 16, 4
 """Pairs of a part and a value are counted in a dense table if there are at most this many, or this many times the units."""
+
+
+def limit_of(suppression: float, records: int) -> int:
+    """Return how many records may be suppressed."""
+    share = checked_share("the share of records that may be suppressed", suppression)
+    return math.floor(share * records + TOLERANCE)  # 0.29 of 100 records are 29, though the product is slightly less
 
 
 @dataclass(frozen=True, slots=True, eq=False)

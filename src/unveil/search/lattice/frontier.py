@@ -26,7 +26,6 @@ import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.run import active_run
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import SuppressedCells, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.node_rates import Identity, Rate
@@ -34,7 +33,7 @@ from unveil.search.lattice.objectives import Separable
 from unveil.search.lattice.space import Node, Space
 from unveil.search.lattice.undominated import FrontPoint, Thresholds, Undominated, exceeds
 from unveil.search.requirements import NodeRequirements
-from unveil.time_limit import OutOfTime, check_time, limited, time_left
+from unveil.time_limit import OutOfTime, SearchBudget, check_time, limited, time_left
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,14 +22,13 @@ import numpy as np
 
 from unveil.errors import ArgumentError
 from unveil.run import active_run
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.boxes import Boxes, LookedAt, Sizes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.objectives import Objective, Separable
 from unveil.search.lattice.space import Node, Space, lowest_first, neighbours, node_at, nodes_below
 from unveil.search.lattice.wandering import LatticeWalk
 from unveil.search.requirements import NodeRequirements
-from unveil.time_limit import OutOfTime, check_time, limited
+from unveil.time_limit import OutOfTime, SearchBudget, check_time, limited
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,6 @@ from unveil.models.base import Measured, Place
 from unveil.models.requirements import published
 from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View
-from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable
@@ -26,7 +25,8 @@ from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, o
 from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
-from unveil.search.requirements import NodeRequirements
+from unveil.search.requirements import NodeRequirements, limit_of
+from unveil.time_limit import SearchBudget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

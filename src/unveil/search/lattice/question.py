@@ -11,7 +11,6 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, 
 from unveil.formats import counted, number
 from unveil.models.base import Model
 from unveil.project import Need
-from unveil.search.checks import limit_of
 from unveil.search.lattice.applied import SuppressedCells
 from unveil.search.lattice.frontier import Frontier, Question
 from unveil.search.lattice.node_rates import Identity, Rate
@@ -19,7 +18,7 @@ from unveil.search.lattice.objectives import Separable, objective_of
 from unveil.search.lattice.space import Space
 from unveil.search.lattice.undominated import Thresholds
 from unveil.search.request import Request
-from unveil.search.requirements import NodeRequirements
+from unveil.search.requirements import NodeRequirements, limit_of
 from unveil.sources.microdata import Microdata
 
 __all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_of", "uncovered_levels", "undefined_figures"]

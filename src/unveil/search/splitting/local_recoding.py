@@ -23,16 +23,16 @@ from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import looks
-from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
-from unveil.search.requirements import PartRequirements
+from unveil.search.requirements import PartRequirements, limit_of
 from unveil.search.splitting.axes import Axis, HierarchyAxis, axis_of, recoded_by_parts
 from unveil.search.splitting.gathering import gathered_parts
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, released
 from unveil.search.splitting.parts import Parts, one_part, split_parts
 from unveil.search.splitting.subtrees import subtree_cuts
 from unveil.sources import Data
+from unveil.time_limit import SearchBudget
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,6 @@ from unveil.counts.grouping import places_among
 from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import Model
 from unveil.partitions.matching import Levels
-from unveil.search.checks import SearchBudget
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import search
@@ -20,6 +19,7 @@ from unveil.search.lattice.objectives import objective_of
 from unveil.search.lattice.space import KeyAttribute, Node, SensitiveColumn, Space
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements
+from unveil.time_limit import SearchBudget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

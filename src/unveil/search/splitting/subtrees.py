@@ -21,13 +21,13 @@ from unveil.models.base import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, looks
-from unveil.search.checks import SearchBudget, limit_of
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Hierarchies, Request, finer_request, wanted_of
-from unveil.search.requirements import PartRequirements
+from unveil.search.requirements import PartRequirements, limit_of
 from unveil.search.splitting.labelling import Recoded, Recoding, fully_general, of_levels, released
 from unveil.search.splitting.rounds import round_of
 from unveil.sources import Data
+from unveil.time_limit import SearchBudget
 
 if TYPE_CHECKING:
     import os
