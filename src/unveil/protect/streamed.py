@@ -12,13 +12,11 @@ import numpy as np
 from unveil.counts import Counts
 from unveil.errors import CountsError, DataChangedError
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.output import together
-from unveil.protect.generalised import Destination, Options, generalised
 from unveil.randomness import Chance
-from unveil.releases import Release, ReleaseRecords, Unwritten, WrittenFile, WrittenTable, repeatable_of, write_recorded
+from unveil.releases import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.run import active_run
 from unveil.search.lattice.applied import recoded
-from unveil.search.lattice.generalisation import Choice, Generalisation
+from unveil.search.lattice.generalisation import Choice
 from unveil.sources.base import TallySource
 from unveil.sources.batches.combinations import hashed
 from unveil.sources.batches.rewriting import BatchedRecords, rewrite
@@ -31,19 +29,17 @@ from unveil.study import count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from unveil.protect.anonymize import Destination, Options
     from unveil.sources.base import Tally
     from unveil.sources.engines.table import Write
 
-__all__ = ["generalised_elsewhere"]
+__all__ = ["rewritten"]
 
 _WORD = 1 << 64
-_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-def generalised_elsewhere(
-    choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance
-) -> Release[Generalisation]:
-    """Generalise records where they are, to a file or, if the engine's writer is passed, to a table.
+def rewritten(choice: Choice, to: Destination, write: Write | None, options: Options, chance: Chance) -> ReleaseRecords:
+    """Generalise records where they are, to a file or, if the engine's writer is passed, to a table; return what was written.
 
     If the records are no longer the counted ones, they are refused, and nothing is written.
     """
@@ -51,29 +47,21 @@ def generalised_elsewhere(
     if not isinstance(stream, BatchedRecords):
         raise TypeError("records that stream are required")
     records = replace(stream.without(list(options.screen.left_out)), records=choice.lattice.space.records)
-    repeatable = repeatable_of(chance, stream.place, drawn=to.out is not None and not options.keep_order)
-
-    def finished(written: ReleaseRecords) -> Release[Generalisation]:
-        return generalised(choice, written, _NO_ROWS, options, repeatable)
-
     if to.out is None:
-        return finished(Unwritten(records.names, records.records))
+        return Unwritten(records.names, records.records)
     if write is not None:
         with active_run().stage("rewriting by the engine"):
-            return finished(WrittenTable(*write(_recoding(choice, records.names, options))))
+            return WrittenTable(*write(_recoding(choice, records.names, options)))
     place = str(to.out)
-    with together():
-        number = rewrite(
-            records,
-            _Change(choice, drop=options.nulls == "drop"),
-            place,
-            link=None if to.link is None else str(to.link),
-            order=None if options.keep_order else _order(records, choice, options, chance),
-            spreadsheet_safe=to.spreadsheet_safe,
-        )
-        release = finished(WrittenFile(place, records.names, number))
-        write_recorded(place, release.record)
-    return release
+    number = rewrite(
+        records,
+        _Change(choice, drop=options.nulls == "drop"),
+        place,
+        link=None if to.link is None else str(to.link),
+        order=None if options.keep_order else _order(records, choice, options, chance),
+        spreadsheet_safe=to.spreadsheet_safe,
+    )
+    return WrittenFile(place, records.names, number)
 
 
 def _order(records: BatchedRecords, choice: Choice, options: Options, chance: Chance) -> np.random.Generator:
