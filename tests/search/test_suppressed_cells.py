@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import mean
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.base import Model
 from unveil.search.lattice.applied import SuppressedCells, applied, suppressed_classes

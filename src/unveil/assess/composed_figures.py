@@ -10,8 +10,8 @@ import numpy as np
 
 from unveil.assess.candidates import ProtectionCandidate, single_candidates
 from unveil.errors import PartitionError
+from unveil.measures.discrimination import RateQuestion, mean, rate
 from unveil.measures.entropy import beyond_chance
-from unveil.measures.rates import RateQuestion, mean, rate
 from unveil.partitions import Partition
 from unveil.project import Need
 from unveil.sources import CodedTable, load

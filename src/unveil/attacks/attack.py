@@ -31,8 +31,8 @@ from unveil.attributes import Names
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
 from unveil.formats import counted, number
+from unveil.measures.discrimination import mean
 from unveil.measures.equivalence import equivalence, suppressed_cells
-from unveil.measures.rates import mean
 from unveil.partitions import Hierarchy, Partition
 from unveil.results import Provenance, Result, View, plain
 from unveil.results.masking import MASK, SMALL, masked_parts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from unveil.measures.rates import RateFigures
+from unveil.measures.discrimination import RateFigures
 from unveil.results import Figures
 from unveil.results.masking import DecidingClass
 

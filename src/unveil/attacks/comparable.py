@@ -21,9 +21,8 @@ from unveil.arguments import checked_arguments, checked_number
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
 from unveil.formats import number
-from unveil.measures.discrimination import rate_of
+from unveil.measures.discrimination import RateQuestion, rate, rate_of
 from unveil.measures.entropy import expected_information_bits
-from unveil.measures.rates import RateQuestion, rate
 from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import point_of

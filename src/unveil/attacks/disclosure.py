@@ -39,8 +39,8 @@ from unveil.counts import Counts, count_each
 from unveil.counts.grouping import summed
 from unveil.formats import jsonable
 from unveil.measures.by_value import disclosing
+from unveil.measures.discrimination import RateFigures, RateQuestion, mean, rates
 from unveil.measures.equivalence import Equivalence, Spread
-from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.partitions import Partition
 from unveil.results.masking import Rows
 from unveil.sources import CodedTable

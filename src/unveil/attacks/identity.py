@@ -32,8 +32,8 @@ from unveil.counts import Counts, count_table
 from unveil.counts.grouping import Codes, group, summed
 from unveil.counts.owners import Owners
 from unveil.errors import ArgumentError, PartitionError
+from unveil.measures.discrimination import RateFigures, RateQuestion, mean, rates
 from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.rates import RateFigures, RateQuestion, mean, rates
 from unveil.measures.wildcard import covering
 from unveil.partitions import Hierarchy, Partition
 from unveil.partitions.generalised import ComparedColumn, compared, novel

@@ -14,7 +14,6 @@ OPEN_MODULES = (
     "loglinear",
     "loglinear_search",
     "population",
-    "rates",
     "scan",
     "scan_checkpoint",
     "special_uniqueness",

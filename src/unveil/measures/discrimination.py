@@ -1,22 +1,24 @@
-"""How far does knowing the key attributes refine the sensitive attribute? The Discrimination Rate and its parts.
+"""How far does knowing the key attributes refine the sensitive attribute? The Discrimination Rate with its parts, and many of it.
 
-Entropies are in bits. 0: the key says nothing; 1: the key determines the sensitive attribute. Higher is more disclosure.
+Entropies are in bits. 0: the key says nothing; 1: the key determines the sensitive attribute. Higher is more disclosure. The
+rates of a larger result come as plain figures, with the reason for each that is undefined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unveil import __version__
 from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, in_line, sides_of
-from unveil.counts import Classes, Counts, Split
-from unveil.errors import ArgumentError, UndefinedMeasureError, listed
+from unveil.counts import Classes, Counts, Split, split_each
+from unveil.errors import ArgumentError, UndefinedMeasureError
 from unveil.formats import RATE_OF_RECORDS, counted, number
-from unveil.measures.by_value import ByValue, telling_classes
+from unveil.measures.by_value import ByValue, rows_of, telling_classes
 from unveil.measures.entropy import (
     Distortion,
     IdentifierKind,
@@ -26,24 +28,24 @@ from unveil.measures.entropy import (
     entropy_by_class,
     kind_against_records,
     kind_of,
+    record_entropies,
+    undefined_reason,
 )
-from unveil.measures.interval import Interval, rate_interval, refused_interval
+from unveil.measures.interval import Interval, interval_of
+from unveil.partitions import Partition
 from unveil.results import Figure, Provenance, Result, Table, View
+from unveil.results.figures import Figures
 from unveil.results.masking import SMALL, Rows, masking_in_words
 from unveil.run import looks
-from unveil.sources import Data
+from unveil.sources import CodedTable, Data
 from unveil.study import checked_partitions, counted_split, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "DiscriminationRate",
-    "discrimination_rate",
-    "rate_of",
-    "split_rate",
-    "undefined_reason",
-]
+    "DiscriminationRate", "RateFigures", "RateQuestion", "discrimination_rate", "mean", "rate", "rate_of", "rates", "split_rate",
+]  # fmt: skip
 
 _SHOWN_ROWS = 15
 
@@ -284,7 +286,8 @@ def discrimination_rate(
             )
         split, made = counted_split(study, keys, sensitive_names)
         result = replace(split_rate(split, made), distortion=distortion_of(split))
-        return _with_interval(result, split, confidence) if interval else result
+        within, reason = interval_of(split, result.value, confidence) if interval else (None, None)
+        return replace(result, interval=within, interval_reason=reason)
 
 
 def rate_of(
@@ -316,32 +319,11 @@ def split_rate(split: Split, made: Provenance, *, adjust: bool = True, values: b
     return replace(result, adjusted=adjusted, adjusted_reason=reason)
 
 
-def undefined_reason(counts: Counts, sensitive: Sequence[str]) -> str | None:
-    """Return why H(X) is zero, or None if it is not."""
-    if not sensitive:
-        one = "there is one record only, an anonymity set of one: anyone who knows it is there has identified it directly"
-        return one if counts.records == 1 else None
-    for at in (counts.names.index(name) for name in sensitive):
-        if len(counts.columns[at].values) > 1:
-            return None
-    plural = "columns hold" if len(sensitive) > 1 else "column holds"
-    return (
-        f"the sensitive {plural} one value only ({listed(sensitive)}), an anonymity set of one: everybody in the table is known "
-        "to have it, directly and without any key, so there is nothing left to refine"
-    )
-
-
 def _rate_against_records(split: Split, made: Provenance) -> DiscriminationRate:
-    """Measure against record identity: H(X) = log2 N, or the entropy of the records' shares if they have weights."""
-    classes, mass = split.known, split.mass
-    share = mass / split.counts.n  # the weight of one record: all records of a cell have the same weight
-    per_class = np.bincount(classes.of_cell, weights=mass * np.log2(share), minlength=classes.number)
-    by_class = np.log2(classes.mass) - per_class / classes.mass
-    total = float(mass.sum())
-    entropy = float(np.log2(total) - per_class.sum() / total)
-    kind = kind_against_records(classes.n)
-    by_class[classes.n == 1] = 0.0
-    return _result(classes, by_class, entropy, kind, None, "it has no meaning against record identity", made)
+    """Measure against record identity."""
+    by_class, entropy = record_entropies(split)
+    kind = kind_against_records(split.known.n)
+    return _result(split.known, by_class, entropy, kind, None, "it has no meaning against record identity", made)
 
 
 def _result(
@@ -362,10 +344,88 @@ def _result(
     return DiscriminationRate(value, entropy, conditional, kind, adjusted, reason, None, None, table, made)
 
 
-def _with_interval(result: DiscriminationRate, split: Split, confidence: float) -> DiscriminationRate:
-    keys, sensitive, counts = split.known, split.hidden, split.counts
-    if sensitive is None:
-        return result
-    if reason := refused_interval(counts, keys, sensitive):
-        return replace(result, interval_reason=reason)
-    return replace(result, interval=rate_interval(keys, sensitive, counts.n, rate=result.value, confidence=confidence))
+_PART = Provenance(0, "category", version=__version__, date="")
+"""The provenance of a rate within a larger result, which states it for all of its rates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateQuestion:
+    """The question for a rate.
+
+    Attributes
+    ----------
+    table, known, hidden
+        A table, its known columns and its hidden ones; if none is hidden, the identity of the record is.
+    values, adjusted
+        Whether the rate of each value of the key is wanted, and the rate adjusted for chance.
+    """
+
+    table: CodedTable
+    known: Sequence[str]
+    hidden: Sequence[str] = ()
+    values: bool = True
+    adjusted: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateFigures(Figures):
+    """A Discrimination Rate, or why it is undefined.
+
+    Attributes
+    ----------
+    value, kind
+        The rate and the kind of identifier; None if it is undefined.
+    adjusted
+        The rate with what chance would give removed.
+    records
+        The number of records measured; None if none could be.
+    by_value
+        The rate of each value of the key, if it was requested.
+    reason
+        Why the rate is undefined.
+    """
+
+    value: float | None
+    kind: str | None = field(default=None, metadata={"beside": "by_value"})
+    adjusted: float | None = field(default=None, metadata={"beside": "kind"})
+    records: int | None = None
+    by_value: Sequence[Mapping[str, Any]] | None = None
+    reason: str = ""
+
+    @classmethod
+    def unmeasured(cls, reason: str) -> RateFigures:
+        """Return the figures of a rate that cannot be measured, with the reason."""
+        return cls(None, reason=reason)
+
+
+def rate(question: RateQuestion, partitions: Mapping[str, Partition] | None = None) -> RateFigures:
+    """Measure a rate; an undefined rate is None, with the reason."""
+    return rates([question], partitions)[0]
+
+
+def rates(questions: Sequence[RateQuestion], partitions: Mapping[str, Partition] | None = None) -> list[RateFigures]:
+    """Measure several rates; an undefined rate is None, with the reason."""
+    splits = split_each([(one.table, one.known, one.hidden) for one in questions], partitions or {})
+    measured = [_measured(question, split) for question, split in zip(questions, splits, strict=True)]
+    pairs = list(zip(questions, measured, strict=True))
+    rows = iter(rows_of([one.table for question, one in pairs if question.values and not isinstance(one, str)]))
+    return [
+        RateFigures(None, records=question.table.records, by_value=[], reason=one)
+        if isinstance(one, str)
+        else RateFigures(one.value, one.kind, one.adjusted, question.table.records, next(rows) if question.values else None)
+        for question, one in pairs
+    ]
+
+
+def _measured(question: RateQuestion, split: Split) -> DiscriminationRate | str:
+    """Return the rate, or the reason why it is undefined."""
+    try:
+        return split_rate(split, _PART, adjust=question.adjusted, values=question.values)
+    except UndefinedMeasureError as error:
+        return str(error)
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of the figures that are defined; None if none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Split
+from unveil.counts import Counts, Split
+from unveil.errors import listed
 from unveil.run import active_run
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ __all__ = [
     "expected_information_bits",
     "kind_against_records",
     "kind_of",
+    "record_entropies",
+    "undefined_reason",
 ]
 
 
@@ -77,6 +80,32 @@ def entropy_by_class(mass: NDArray[Any], of_cell: NDArray[np.int64], class_mass:
     """
     terms = mass * np.log2(class_mass[of_cell] / mass)
     return np.asarray(np.bincount(of_cell, weights=terms, minlength=len(class_mass)) / class_mass)
+
+
+def undefined_reason(counts: Counts, sensitive: Sequence[str]) -> str | None:
+    """Return why H(X) is zero, or None if it is not."""
+    if not sensitive:
+        one = "there is one record only, an anonymity set of one: anyone who knows it is there has identified it directly"
+        return one if counts.records == 1 else None
+    for at in (counts.names.index(name) for name in sensitive):
+        if len(counts.columns[at].values) > 1:
+            return None
+    plural = "columns hold" if len(sensitive) > 1 else "column holds"
+    return (
+        f"the sensitive {plural} one value only ({listed(sensitive)}), an anonymity set of one: everybody in the table is known "
+        "to have it, directly and without any key, so there is nothing left to refine"
+    )
+
+
+def record_entropies(split: Split) -> tuple[NDArray[np.float64], float]:
+    """Return H(X|Y = y) of each class, and H(X), for the identity of records: log2 N, or by their weights if they have some."""
+    classes, mass = split.known, split.mass
+    share = mass / split.counts.n  # the weight of one record: all records of a cell have the same weight
+    per_class = np.bincount(classes.of_cell, weights=mass * np.log2(share), minlength=classes.number)
+    by_class = np.log2(classes.mass) - per_class / classes.mass
+    by_class[classes.n == 1] = 0.0
+    total = float(mass.sum())
+    return by_class, float(np.log2(total) - per_class.sum() / total)
 
 
 IdentifierKind: TypeAlias = Literal["identifier", "partial-identifier", "sketchy-identifier", "zero-identifier"]

@@ -30,9 +30,9 @@ from unveil.results import Figures
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts import Classes, Counts
+    from unveil.counts import Classes, Counts, Split
 
-__all__ = ["Interval", "rate_interval", "refused_interval"]
+__all__ = ["Interval", "interval_of", "rate_interval"]
 
 _FEWEST_PER_CLASS = 3
 _FEWEST_PER_VALUE = 20
@@ -77,7 +77,17 @@ class _Groups:
         return cls(held.astype(np.float64), times.astype(np.float64))
 
 
-def refused_interval(counts: Counts, keys: Classes, sensitive: Classes) -> str | None:
+def interval_of(split: Split, rate: float, confidence: float) -> tuple[Interval | None, str | None]:
+    """Return the interval of the rate of a count table, given its known and hidden columns, or the reason why there is none."""
+    keys, sensitive, counts = split.known, split.hidden, split.counts
+    if sensitive is None:
+        return None, None
+    if reason := _refused(counts, keys, sensitive):
+        return None, reason
+    return rate_interval(keys, sensitive, counts.n, rate=rate, confidence=confidence), None
+
+
+def _refused(counts: Counts, keys: Classes, sensitive: Classes) -> str | None:
     """Return the reason why an interval could not be trusted; None if it can."""
     if counts.weight is not None:
         return "with weights the records are not a simple random sample, and how far they are from one is not known"

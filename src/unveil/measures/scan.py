@@ -25,7 +25,7 @@ from unveil.counts import Counts, count_table
 from unveil.counts.refine import largest_subsets
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import RATE_OF_RECORDS, counted, jsonable
-from unveil.measures.discrimination import undefined_reason
+from unveil.measures.entropy import undefined_reason
 from unveil.measures.scan_checkpoint import ScanCheckpoint, default_place
 from unveil.measures.subset_walk import Rates, Subset, Walk
 from unveil.results import Figure, Provenance, Result, Table, View

@@ -13,7 +13,7 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import mean
 from unveil.project import Need
 from unveil.randomness import Repeatable
 from unveil.releases import Release

@@ -19,7 +19,7 @@ from unveil.attributes import Names, names_of, require_columns
 from unveil.counts.grouping import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
 from unveil.formats import jsonable, number
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import mean
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.run import Progress, active_run, in_run

@@ -17,8 +17,8 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.formats import counted
+from unveil.measures.discrimination import RateQuestion, rates
 from unveil.measures.entropy import beyond_chance
-from unveil.measures.rates import RateQuestion, rates
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.project import Need

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.discrimination import discrimination_rate
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import discrimination_rate, mean
 from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
 from unveil.models.base import Model
 from unveil.releases import Release

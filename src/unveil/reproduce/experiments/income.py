@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import mean
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.models.base import Model
 from unveil.project import Need

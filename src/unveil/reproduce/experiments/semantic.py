@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
-from unveil.measures.rates import mean
+from unveil.measures.discrimination import DiscriminationRate, discrimination_rate, mean
 from unveil.models import DistinctLDiversity, TCloseness
 from unveil.models.base import Model
 from unveil.partitions import Partition

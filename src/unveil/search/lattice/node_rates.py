@@ -31,9 +31,9 @@ import numpy as np
 from unveil.counts import Counts
 from unveil.counts.grouping import group, summed
 from unveil.errors import PartitionError
+from unveil.measures.discrimination import mean
 from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.measures.rates import mean
 from unveil.partitions import Partition
 from unveil.partitions.generalised import fitted
 from unveil.search.lattice.class_table import packed

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unveil.measures.discrimination import mean
 from unveil.measures.entropy import beyond_chance
-from unveil.measures.rates import mean
 from unveil.search.lattice.node_rates import DECIMALS
 from unveil.search.lattice.space import Node, lowest_first
 
