@@ -35,9 +35,9 @@ from unveil.measures.equivalence import Equivalence, Spread
 from unveil.models.base import TOLERANCE, Model
 from unveil.models.requirements import Requirements
 from unveil.search.lattice.average import gone_for_average, gone_for_sizes
+from unveil.search.lattice.class_costs import class_payoffs
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.closeness_kernel import closeness_check_of
-from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, SensitiveColumn, Space
 
 if TYPE_CHECKING:

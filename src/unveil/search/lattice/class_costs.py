@@ -1,4 +1,4 @@
-r"""Costs of a generalisation that depend on its classes, as figures to minimise.
+r"""Costs of a generalisation that depend on its classes, as figures to minimise, or as losses of attributes to combine into one.
 
 With :math:`n_C` the records of a class C, and n those of the table,
 
@@ -11,43 +11,100 @@ With :math:`n_C` the records of a class C, and n those of the table,
 - "ambiguity" is the sum over the records of how many combinations of leaves they may stand for, all of them if a record is
   suppressed (Goldberger and Tassa 2010);
 - "classification:COLUMN" is the share of records whose value of the column is not the most frequent of their class, all of them
-  if two values are; a suppressed record counts as the factor says (half of one unless set otherwise).
+  if two values are; a suppressed record counts as the factor says (half of one unless set otherwise);
+- "entropy-based" is the share of a record's information that is lost, on average: bits out of those of all combinations of
+  leaves, as in `models.profitability`; a suppressed record counts f, which is 1, or 2 x factor below 0.5;
+- "payoff:BENEFIT:LOSS:GAIN:COST[:ATTACKER]" is the share of the benefit of all records that their publisher does not get: a
+  suppressed record loses all of its benefit, and a kept one the amount by which its payoff (see `models.profitability`) falls
+  short of it.
+
+The losses of attributes are for objectives under which suppression does not cost full generalisation. With :math:`n_v` records
+of an attribute's value, :math:`n_g` of its generalised value, and :math:`s_g` of the s suppressed ones,
+
+- "entropy-arx" is the non-uniform entropy as ARX charges it: every record costs what its generalisation costs,
+  :math:`\sum_r \log_2 (n_g / n_v)`, and the suppressed ones add :math:`\sum_{r\ suppressed} \log_2 (s / s_g)`, by
+  :math:`n \log_2 n`; a geometric mean is taken of the bits themselves, without the division;
+- "entropy-normalized" is the same divided by the cost of full generalisation, :math:`\sum_r \log_2 (n / n_v)`;
+- "precision-arx" is :math:`\frac{1}{n} (g \sum_{r\ kept} h_j + f \sum_{r\ suppressed} 1)`, where :math:`h_j` is the level over
+  the height of attribute j: a suppressed record costs f, whatever its level;
+- "height" is the level, whatever is suppressed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from unveil.counts.grouping import summed
-from unveil.search.lattice.attribute_costs import Factors, xlog2
+from unveil.models.profitability import Game
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.lattice_sizes import LatticeSizes
 from unveil.search.lattice.rollup import classes_of
-from unveil.search.lattice.space import Node, Space
+from unveil.search.lattice.space import KeyAttribute, Node, Space
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from unveil.search.lattice.objectives import Factors, Joining
+
 __all__ = [
-    "CLASS_COSTS",
-    "ClassCost",
-    "Survey",
-    "class_size",
-    "class_volumes",
-    "classification",
-    "key_classification",
-    "surveyed_class_size",
-    "surveyed_discernibility",
-]
+    "ATTRIBUTE_COSTS", "CLASS_COSTS", "AttributeLosses", "ClassBased", "ClassCost", "Survey", "bits_cost", "class_payoffs",
+    "class_size", "classification", "key_classification", "payoff_cost", "surveyed_class_size", "surveyed_discernibility",
+]  # fmt: skip
 
 ClassCost: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], float]"
 """The figure of a node, given its classes and which of them are suppressed."""
 Survey: TypeAlias = "Callable[[LatticeSizes, int], NDArray[np.float64]]"
 """The figures of all nodes of a lattice, given the sizes of their classes and the number of records."""
+AttributeLosses: TypeAlias = "Callable[[Space, Node, ClassTable, NDArray[np.bool_]], NDArray[np.float64]]"
+"""What every attribute loses at a node, given its classes and which of them are suppressed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassBased:
+    """An objective that depends on the classes.
+
+    Attributes
+    ----------
+    name
+        As the user writes it.
+    score
+        The figure of a node whose classes `gone` are suppressed.
+    rises
+        How the score changes as classes are suppressed. "more": it is at least the score with any subset of them suppressed;
+        "first": at least the score with none suppressed (suppressing one more may lower it); "never": nothing is known.
+    needs_population
+        Whether it uses the sizes of classes in the population.
+    survey
+        Returns the figures of all nodes at once from the sizes of their classes; None: nodes are examined one by one.
+    ranks
+        Returns the figures that break ties between nodes, the lowest first; None: ties are not broken.
+    """
+
+    name: str
+    score: ClassCost
+    rises: Literal["more", "first", "never"] = "more"
+    needs_population: bool = False
+    survey: Survey | None = None
+    ranks: Callable[[Space, Node, ClassTable, NDArray[np.bool_]], tuple[float, ...]] | None = None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether ties between nodes are broken."""
+        return self.ranks is not None
+
+    def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Return the figures that break ties between nodes of the same score."""
+        return () if self.ranks is None else self.ranks(space, node, table, gone)
+
+
+def xlog2(n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return n log2 n; 0 if n is 0."""
+    return np.asarray(n * np.log2(np.where(n > 0.0, n, 1.0)))
 
 
 def _discernibility(space: Space, _node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
@@ -197,6 +254,99 @@ def _most_frequent(space: Space, node: Node, table: ClassTable, target: str) -> 
     return first, second
 
 
+def bits_cost(factors: Factors) -> ClassCost:
+    """Return the share of the records' information that is lost at a node."""
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        n, lost = table.n.astype(np.float64), factors.generalising * _shares_lost(space, node, table)
+        return float(n @ np.where(gone, factors.suppressing, lost)) / space.records
+
+    return score
+
+
+def payoff_cost(game: Game, factors: Factors) -> ClassCost:
+    """Return the share of the benefit of all records that a publisher does not get at a node."""
+
+    def score(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        n = table.n.astype(np.float64)
+        short = factors.generalising * (game.benefit - class_payoffs(game, space, node, table))
+        missing = n @ np.where(gone | (n == 0.0), factors.suppressing * game.benefit, short)
+        return float(missing) / (game.benefit * space.records)
+
+    return score
+
+
+def class_payoffs(game: Game, space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
+    """Return the publisher's payoff for a record of each class of a node; a journalist looks for the record in the population."""
+    size = space.population(table) if game.needs_population else table.n
+    return game.payoff(np.maximum(size, 1).astype(np.float64), _shares_lost(space, node, table))
+
+
+def _shares_lost(space: Space, node: Node, table: ClassTable) -> NDArray[np.float64]:
+    """Return the share of its information that a record of each class of a node has lost."""
+    volume, everything = class_volumes(space, node, table)
+    return np.clip(volume / everything, 0.0, 1.0) if everything > 0.0 else np.zeros(len(volume))
+
+
+def _entropies(factors: Factors, joined: Joining) -> AttributeLosses:
+    def losses(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+        most = 1.0 if joined == "geometric" else max(space.records * math.log2(space.records), 1.0)
+        return _bits_lost(space, node, table, gone, factors) / most
+
+    return losses
+
+
+def _normalised_entropies(factors: Factors, _joined: Joining) -> AttributeLosses:
+    def losses(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+        most = np.array([_all_bits(one, space.records) for one in space.attributes])
+        return _bits_lost(space, node, table, gone, factors) / np.where(most > 0.0, most, 1.0)
+
+    return losses
+
+
+def _precisions(factors: Factors, _joined: Joining) -> AttributeLosses:
+    def losses(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+        suppressed = int(table.n[gone].sum())
+        kept = factors.generalising * (space.records - suppressed)
+        heights = np.array([max(one.levels.height, 1) for one in space.attributes])
+        return np.asarray((kept * _levels(space, node) / heights + factors.suppressing * suppressed) / space.records)
+
+    return losses
+
+
+def _heights(_factors: Factors, _joined: Joining) -> AttributeLosses:
+    def losses(space: Space, node: Node, _table: ClassTable, _gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return _levels(space, node)
+
+    return losses
+
+
+def _levels(space: Space, node: Node) -> NDArray[np.float64]:
+    return np.array([one.lowest + level for one, level in zip(space.attributes, node, strict=True)], dtype=np.float64)
+
+
+def _bits_lost(space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_], factors: Factors) -> NDArray[np.float64]:
+    """Return, for each attribute, the bits lost by generalisation and the bits that suppression adds."""
+    bits, dropped = np.zeros(len(space.attributes)), table.n[gone].astype(np.float64)
+    for at, (one, level, field) in enumerate(zip(space.attributes, node, space.fields, strict=True)):
+        groups = one.group_records(one.lowest + level).astype(np.float64)
+        generalised = xlog2(groups).sum() - xlog2(one.records.astype(np.float64)).sum()
+        suppressed = np.bincount(table.codes(field)[gone], weights=dropped).astype(np.float64)
+        added = xlog2(suppressed.sum(keepdims=True))[0] - xlog2(suppressed).sum()
+        bits[at] = factors.generalising * generalised + factors.suppressing * added
+    return bits
+
+
+def _all_bits(one: KeyAttribute, records: int) -> float:
+    return float(records * math.log2(records) - xlog2(one.records.astype(np.float64)).sum())
+
+
+ATTRIBUTE_COSTS: dict[str, Callable[[Factors, Joining], AttributeLosses]] = {
+    "height": _heights,
+    "entropy-arx": _entropies,
+    "entropy-normalized": _normalised_entropies,
+    "precision-arx": _precisions,
+}
 CLASS_COSTS: dict[str, ClassCost] = {
     "discernibility": _discernibility,
     "discernibility-monotone": _all_pairs,

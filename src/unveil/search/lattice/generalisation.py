@@ -19,10 +19,10 @@ from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
 from unveil.search.lattice.capacity import USUAL, Capacity
+from unveil.search.lattice.class_costs import class_payoffs
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import SearchResult, search
 from unveil.search.lattice.objectives import Candidate, ClassBased, Objective, objective_of, targets_of
-from unveil.search.lattice.payoffs import class_payoffs
 from unveil.search.lattice.space import Node, Space
 from unveil.search.request import Request, not_met
 from unveil.search.requirements import NodeRequirements, limit_of

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -22,28 +22,21 @@ from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
 from unveil.models.profitability import game_of
-from unveil.search.lattice.attribute_costs import (
-    ATTRIBUTE_COSTS,
-    JOININGS,
-    AttributeCost,
-    Factors,
-    Joining,
-    joined_losses,
-    ranked_losses,
-    split_joining,
-)
 from unveil.search.lattice.class_costs import (
+    ATTRIBUTE_COSTS,
     CLASS_COSTS,
+    AttributeLosses,
+    ClassBased,
     ClassCost,
-    Survey,
+    bits_cost,
     class_size,
     classification,
     key_classification,
+    payoff_cost,
     surveyed_class_size,
     surveyed_discernibility,
 )
 from unveil.search.lattice.class_table import ClassTable
-from unveil.search.lattice.payoffs import bits_cost, payoff_cost
 from unveil.search.lattice.rollup import code_sums
 from unveil.search.lattice.space import KeyAttribute, Node, Space
 
@@ -54,6 +47,10 @@ __all__ = [
     "JOINED_OBJECTIVES", "OBJECTIVES", "Candidate", "ClassBased", "Objective", "Separable", "objective_of", "targets_of",
 ]  # fmt: skip
 
+Joining: TypeAlias = Literal["mean", "geometric", "max", "rank"]
+"""How the attributes' losses L are combined: their mean; the geometric mean of 1 + L, minus 1; the largest; or the largest, with
+ties broken by the second largest, and so on."""
+JOININGS: tuple[Joining, ...] = get_args(Joining)
 _SEPARABLE = ("loss", "precision", "entropy")
 OBJECTIVES: tuple[str, ...] = (*_SEPARABLE, *ATTRIBUTE_COSTS, *CLASS_COSTS, "class-size", "entropy-based")
 """The objectives, by their plain names."""
@@ -62,6 +59,7 @@ JOINED_OBJECTIVES: tuple[str, ...] = tuple(f"{one}-{how}" for one in (*_SEPARABL
 _CLASSIFICATION, _PAYOFF = "classification:", "payoff:"
 _EVEN = 0.5
 """The factor that lets generalisation and suppression count in full."""
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +83,62 @@ class Candidate:
     suppressed: int
     records: int
     losses: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The weights of generalisation and suppression: both count in full, or one of them counts less."""
+
+    generalising: float
+    suppressing: float
+
+    @classmethod
+    def of(cls, factor: float) -> Factors:
+        """Return the weights for a factor: 0.5 counts both in full, less reduces suppression, more reduces generalisation."""
+        return cls(1.0 if factor <= _EVEN else 2.0 - 2.0 * factor, 2.0 * factor if factor < _EVEN else 1.0)
+
+
+def split_joining(objective: str) -> tuple[str, Joining]:
+    """Return the name of an objective without its suffix, and how the losses of the attributes are combined.
+
+    Examples
+    --------
+    >>> split_joining("entropy-arx-max"), split_joining("precision")
+    (('entropy-arx', 'max'), ('precision', 'mean'))
+    """
+    for how in JOININGS[1:]:
+        if objective.endswith(f"-{how}"):
+            return objective.removesuffix(f"-{how}"), how
+    return objective, "mean"
+
+
+def joined_losses(losses: NDArray[np.float64], how: Joining) -> float:
+    """Combine the attributes' weighted losses into one figure; for a mean the weights add up to 1, so the losses are summed."""
+    if how == "mean":
+        return float(losses.sum())
+    return float(np.expm1(np.log1p(losses).mean()) if how == "geometric" else losses.max(initial=0.0))
+
+
+def ranked_losses(losses: NDArray[np.float64]) -> tuple[float, ...]:
+    """Return the losses, the largest first, rounded so that losses that differ only by rounding errors are equal."""
+    return tuple(sorted(np.round(losses, _DIGITS).tolist(), reverse=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeCost:
+    """The losses of the attributes, weighted and joined."""
+
+    losses: AttributeLosses
+    weights: NDArray[np.float64]
+    joined: Joining
+
+    def score(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> float:
+        """Return the score of a node whose classes `gone` are suppressed."""
+        return joined_losses(self.weights * self.losses(space, node, table, gone), self.joined)
+
+    def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Return the weighted losses of the attributes, the largest first."""
+        return ranked_losses(self.weights * self.losses(space, node, table, gone))
 
 
 Objective: TypeAlias = "Separable | ClassBased"
@@ -165,44 +219,6 @@ class Separable:
         return np.asarray(self.weights * (sums - self.offset) / self.scale)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassBased:
-    """An objective that depends on the classes.
-
-    Attributes
-    ----------
-    name
-        As the user writes it.
-    score
-        The figure of a node whose classes `gone` are suppressed.
-    rises
-        How the score changes as classes are suppressed. "more": it is at least the score with any subset of them suppressed;
-        "first": at least the score with none suppressed (suppressing one more may lower it); "never": nothing is known.
-    needs_population
-        Whether it uses the sizes of classes in the population.
-    survey
-        Returns the figures of all nodes at once from the sizes of their classes; None: nodes are examined one by one.
-    ranks
-        Returns the figures that break ties between nodes, the lowest first; None: ties are not broken.
-    """
-
-    name: str
-    score: ClassCost
-    rises: Literal["more", "first", "never"] = "more"
-    needs_population: bool = False
-    survey: Survey | None = None
-    ranks: Callable[[Space, Node, ClassTable, NDArray[np.bool_]], tuple[float, ...]] | None = None
-
-    @property
-    def ranked(self) -> bool:
-        """Whether ties between nodes are broken."""
-        return self.ranks is not None
-
-    def ranking(self, space: Space, node: Node, table: ClassTable, gone: NDArray[np.bool_]) -> tuple[float, ...]:
-        """Return the figures that break ties between nodes of the same score."""
-        return () if self.ranks is None else self.ranks(space, node, table, gone)
-
-
 def targets_of(objective: object) -> list[str]:
     """Return the columns that "classification:COLUMN[+classification:COLUMN...]" names, which are counted beside the key.
 
@@ -233,11 +249,10 @@ def objective_of(
         :math:`c_j = n - o_j`; the mean over the attributes. "precision": :math:`s_j` is the level over the hierarchy's height,
         :math:`o_j = 0`, :math:`c_j = n`. "entropy": :math:`s_j = \log_2 n_g`, the records that hold the generalised value,
         :math:`o_j = \sum_r \log_2 n_v` and :math:`c_j = n \log_2 n - o_j` (non-uniform entropy, a share of what full
-        generalisation costs). "entropy-arx", "entropy-normalized", "precision-arx" and "height": see `attribute_costs`. All these
+        generalisation costs). "entropy-arx", "entropy-normalized", "precision-arx" and "height": see `class_costs`. All these
         may end in "-geometric" (geometric mean), "-max" (the largest :math:`L_j`) or "-rank" (the largest, of equal ones the
         second largest, and so on). "discernibility", "discernibility-monotone", "class-size", "kl", "ambiguity" and
-        "classification:COLUMN": see `class_costs`. "entropy-based" and "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]": see
-        `payoffs`.
+        "classification:COLUMN", "entropy-based" and "payoff:BENEFIT:LOSS:GAIN:COST[:journalist]": see `class_costs`.
     attributes, records
         The key attributes, and the number of records.
     weights
