@@ -18,8 +18,8 @@ import unveil
 from helpers import shared
 from unveil.errors import EmptyDataError, ModelNotMetError
 from unveil.models import AverageRisk, DeltaPresence, KAnonymity
-from unveil.search.lattice.average import gone_for_average
 from unveil.search.lattice.class_table import ClassTable, CodeField
+from unveil.search.requirements import gone_for_average
 
 FIELDS = [CodeField(0, 0, 15)]
 AGES = unveil.Hierarchy.from_levels(
