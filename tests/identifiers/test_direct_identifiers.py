@@ -25,10 +25,9 @@ from unveil.identifiers import CATEGORIES, Finding, column_findings, direct_iden
 from unveil.identifiers.column import numbered, read_column
 from unveil.identifiers.contacts import emails, ip_addresses, mac_addresses, urls
 from unveil.identifiers.dates import birth_dates
-from unveil.identifiers.numbers import card_numbers, device_numbers, ibans, national_numbers
+from unveil.identifiers.numbers import NATIONAL, NOT_PEOPLE, Register, card_numbers, device_numbers, ibans, national_numbers
 from unveil.identifiers.phones import phones
 from unveil.identifiers.places import coordinates, postal_addresses
-from unveil.identifiers.registers import NATIONAL, NOT_PEOPLE, Register
 from unveil.identifiers.texts import account_names, free_text, person_names
 from unveil.naming import hints_of, words_of
 
