@@ -1,13 +1,18 @@
-"""Published tables as files: one row per cell, or a crosstab, with blanks for suppressed cells."""
+"""Published tables as files: one row per cell, or a crosstab, with blanks for suppressed cells.
+
+A crosstab has the codes of the last dimension across, and those of the others in one column, separated by slashes. Its file does
+not name the dimension across, so the caller must name the dimensions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.attributes import Names, names_of, require_columns
+from unveil.attributes import Names, in_line, names_of, require_columns
 from unveil.errors import ArgumentError, TableError, listed, shown
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance
@@ -16,19 +21,53 @@ from unveil.study import require_as_they_are, require_values
 from unveil.tables.cells import equations, shape_of
 from unveil.tables.classification import Classification
 from unveil.tables.crosstable import CrossTable
-from unveil.tables.files.crosstabs import crosstab_cells, is_crosstab
 from unveil.tables.hierarchies import chosen
 from unveil.tables.propagation import propagated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from unveil.sources import Source
     from unveil.tables.rules import On
     from unveil.tables.suppression.result import SuppressedTable
 
-__all__ = ["PublishedTable", "dimensions_of", "read_published"]
+__all__ = ["PublishedTable", "crosstab_cells", "dimensions_of", "is_crosstab", "read_published"]
+
+_BETWEEN = " / "
+
+
+def is_crosstab(source: Source, by: Sequence[str]) -> bool:
+    """Whether the columns are those of a crosstab with the given dimensions."""
+    names = source.names
+    if not by or len(names) <= 1:
+        return False
+    if len(by) > 1:
+        return names[0] == _BETWEEN.join(by[:-1]) and by[-1] not in names
+    return names[0] == by[0] and source.collect([by[0]])[by[0]].to_list() in ([None], [""])
+
+
+def crosstab_cells(source: Source, by: Sequence[str]) -> tuple[dict[str, list[Any]], list[Any]]:
+    """Return the cells of a crosstab one by one: the code of each along every dimension, and its entry."""
+    label, *across = source.names
+    frame = source.collect(list(source.names))
+    labels = frame[label].to_list()
+    down = [[] if len(by) == 1 else _codes(one, len(by) - 1) for one in labels]
+    if wrong := sum(len(one) != len(by) - 1 for one in down):
+        raise TableError(
+            f"{wrong:,} rows of the crosstab do not begin with one code for each of: {in_line(by[:-1])}; a table with one row "
+            "per cell says which is which."
+        )
+    columns = [frame[name].to_list() for name in across]
+    codes = {name: [row[at] for row in down for _ in across] for at, name in enumerate(by[:-1])}
+    codes[by[-1]] = across * len(down)
+    return codes, [column[at] for at in range(len(down)) for column in columns]
+
+
+def _codes(label: Any, dimensions: int) -> list[str]:
+    """Return the codes in the label of a row; a single code may contain the separator."""
+    text = "" if label is None else str(label)
+    return [text] if dimensions == 1 else text.split(_BETWEEN)
+
 
 _OWN = ("n", "value", "suppressed", "status", "low", "high")
 """The columns of a table written by this package that are not dimensions."""
