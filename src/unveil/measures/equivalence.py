@@ -28,7 +28,7 @@ from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import Unit, jsonable
 from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import matching_owners, wildcard_sums, with_matches
-from unveil.results.figures import Figures
+from unveil.results import Figures
 from unveil.results.masking import DecidingClass
 
 if TYPE_CHECKING:

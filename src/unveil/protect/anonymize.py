@@ -45,7 +45,7 @@ from unveil.search.request import Request, Wanted, request_of, require_apart, wa
 from unveil.search.splitting.mondrian import groups_by_mondrian
 from unveil.sources import Data, open_source
 from unveil.sources.batches.counting import StreamSource
-from unveil.sources.batches.rewriting import BatchedRecords, batched_records
+from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.files.spreadsheets import require_delimited
