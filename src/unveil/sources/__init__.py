@@ -48,6 +48,7 @@ OPEN_MODULES = (
     "microdata",
     "objects",
     "opening",
+    "ordering",
     "sampling",
     "streams",
     "streams.base",

@@ -16,8 +16,10 @@ import polars as pl
 
 from unveil.errors import UnsupportedDataError
 from unveil.run import watched
+from unveil.sources.alike import coded_alike
 from unveil.sources.listed import Listed
 from unveil.sources.objects import column_of_objects, require_plain
+from unveil.sources.ordering import in_short_range, order_of_values, smallest_unsigned
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
+    "OneType",
     "as_counted",
     "counted_column",
     "encode",
@@ -45,10 +48,8 @@ _SAMPLE = 1 << 10
 """In a longer column, the texts of a sample of this many rows are searched for first."""
 _FEW = 256
 """The largest number of texts that are coded without Polars."""
-_SHORT = 4
-"""A range of at most this many integers per record is short."""
 _WIDE = (pl.Int128, pl.UInt128)
-_LARGEST = (1 << 63) - 1
+_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are stored as plain tuples; larger ones stay in the engine's memory."""
 
@@ -90,6 +91,17 @@ class CodedTable:
         return self.weights if self.weights is None or self.n is None else self.weights * self.n
 
 
+class OneType(tuple[Any, ...]):
+    """Values that are all of one Python type, except for a null at the end."""
+
+    __slots__ = ()
+
+    @property
+    def types(self) -> set[type]:
+        """The types of the values, without that of the null."""
+        return {type(self[0])} - {type(None)} if self else set()
+
+
 class _SeriesValues(Sequence[Any]):
     """The values of a large dictionary, turned into Python objects only when needed."""
 
@@ -116,12 +128,30 @@ class _SeriesValues(Sequence[Any]):
 
 def encode(series: pl.Series) -> Coded:
     """Code a column; `codes` have the smallest unsigned type that holds them."""
+    kind = type(series.dtype)
+    if kind is pl.String or kind in _INTEGERS:  # most columns, which need fewer questions
+        known = watched(len(series), lambda: _few_texts(series) if kind is pl.String else _integers(series))
+        if known is not None:
+            return Coded(series.name, OneType(known[0]), known[1])
     require_countable(series.name, series)
     if series.dtype == pl.Object:
         return _encode_objects(series)
     column = _countable(series.alias(""))  # some names are patterns to Polars
     present, codes = watched(len(column), lambda: _coded(column))
     return Coded(series.name, _values(present), codes)
+
+
+def _few_texts(column: pl.Series) -> tuple[list[str | None], NDArray[Any]] | None:
+    """Code a column of few texts without compiled loops; None if it is coded otherwise."""
+    return None if len(column) <= _FEW or _at_once(column) else coded_alike(column)
+
+
+def _integers(column: pl.Series) -> tuple[list[int], NDArray[Any]] | None:
+    """Code a column of integers of a short range, none of them a null; None if it is coded otherwise."""
+    if not _FEW < len(column) <= _PIECE or column.null_count():
+        return None
+    coded = in_short_range(column.to_numpy())
+    return None if coded is None else (coded[0].tolist(), coded[1])
 
 
 def counted_column(name: str, series: pl.Series) -> CodedTable:
@@ -203,14 +233,6 @@ def finer_than_python(series: pl.Series) -> bool:
     if not isinstance(dtype, pl.Datetime) or dtype.time_zone in (None, "UTC"):
         return False
     return plain.dt.replace_time_zone(None).n_unique() < plain.n_unique()
-
-
-def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest unsigned type that holds the codes 0 to size - 1."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if size <= 1 << (8 * np.dtype(kind).itemsize):
-            return kind
-    return np.uint64
 
 
 def require_countable(name: str, series: pl.Series) -> None:
@@ -344,8 +366,8 @@ def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
     kind = column.dtype
     if not (kind.is_integer() or kind.is_float() or kind == pl.Boolean) or kind in _WIDE:
         return None
-    values = _filled(column, column.min()).to_numpy()
-    order = np.argsort(values)
+    values = _without_nulls(column)
+    order = order_of_values(values)
     in_order = values[order]
     begins = np.ones(len(values), dtype=bool)
     np.not_equal(in_order[1:], in_order[:-1], out=begins[1:])
@@ -355,6 +377,11 @@ def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
     return pl.Series(present + 0.0 if kind.is_float() else present, dtype=kind), codes  # -0.0 becomes 0.0
 
 
+def _without_nulls(column: pl.Series) -> NDArray[Any]:
+    """Return numbers, with the smallest in the place of every null."""
+    return (column.fill_null(column.min()) if column.null_count() else column).to_numpy()
+
+
 def _coded_by_search(column: pl.Series) -> _Dictionary:
     """Code a column by binary search among its values; a null's code is arbitrary."""
     present = _sorted(_distinct(column))
@@ -362,35 +389,18 @@ def _coded_by_search(column: pl.Series) -> _Dictionary:
 
 
 def _coded_short_range(column: pl.Series) -> _Dictionary | None:
-    """Code integers of a short range by a table over the range, one piece of rows at a time; return None if the range is long.
-
-    The result is also None for numbers that do not fit into 64 bits with a sign. A null's code is arbitrary.
-    """
+    """Code integers of a short range; None for others, and for integers of more than 64 bits. A null's code is arbitrary."""
     if not column.dtype.is_integer() or column.dtype in _WIDE:
         return None
-    values = _filled(column, column.min()).to_numpy()
-    low, high = int(values.min()), int(values.max())
-    if high - low >= max(1 << 16, _SHORT * len(column)) or high > _LARGEST:
-        return None
-    pieces = [slice(start, start + _PIECE) for start in range(0, len(values), _PIECE)]
-    occurs = np.zeros(high - low + 1, dtype=bool)
-    for piece in pieces:
-        occurs[np.subtract(values[piece], low, dtype=np.int64)] = True
-    present = np.flatnonzero(occurs)
-    kind = smallest_unsigned(len(present))
-    place = np.empty(len(occurs), dtype=kind)
-    place[present] = np.arange(len(present), dtype=kind)
-    codes = np.empty(len(values), dtype=kind)
-    for piece in pieces:
-        codes[piece] = place[np.subtract(values[piece], low, dtype=np.int64)]
-    return pl.Series(present + low, dtype=column.dtype), codes
+    coded = in_short_range(_without_nulls(column))
+    return None if coded is None else (pl.Series(coded[0], dtype=column.dtype), coded[1])
 
 
 def _values(present: pl.Series | list[str]) -> Sequence[Any]:
     """Return the dictionary as Python values, converted at once if it is small."""
     if isinstance(present, list):
-        return tuple(present)
-    return tuple(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
+        return OneType(present)
+    return OneType(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
 
 
 def _encode_objects(series: pl.Series) -> Coded:
