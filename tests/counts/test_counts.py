@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import unveil
 from helpers import together
-from unveil.counts import Counts
+from unveil.counts import Counts, grouping
 from unveil.counts.grouping import group, group_sums, places_among, rows_alone, tally
 from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
 from unveil.testing import tables
@@ -220,7 +220,19 @@ def test_cells_their_sums_and_rows_alone_are_those_of_a_plain_count(seed: int, r
         cells, totals = group_sums(codes[:width], sizes[:width], amounts)
         assert list(zip(*(one.tolist() for one in cells), strict=True)) == sorted(plain)
         assert totals.tolist() == [sums[cell] for cell in sorted(plain)]
-    classes, number, counts = rows_alone(codes[:1], sizes[:1], codes[1:], sizes[1:])
-    assert (len(set(classes.tolist())), number) == (len(set(codes[0].tolist())),) * 2
+    counts = rows_alone(codes[:1], sizes[:1], codes[1:], sizes[1:])
     alone = [Counter(zip(*(one.tolist() for one in (codes[0], *more)), strict=True)) for more in ([], codes[1:2], codes[2:])]
+    assert counts == [sum(n == 1 for n in counter.values()) for counter in alone]
+
+
+@pytest.mark.parametrize(("slots", "rows"), [(6, 16), (13, 2_000), (20, 2_000), (11, 2_000)])
+def test_rows_that_share_a_slot_are_counted_alone_all_the_same(slots: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With few slots most keys share one; with many rows for the slots, keys are ranked instead."""
+    monkeypatch.setattr(grouping, "_SLOTS", slots)
+    random = np.random.default_rng(slots)
+    sizes = [rows, 7, 3, 5_000]
+    codes = [random.integers(0, size, rows) for size in sizes]
+    of_row = list(zip(codes[0].tolist(), codes[1].tolist(), strict=True))
+    alone = [Counter(of_row), *(Counter(zip(of_row, other.tolist(), strict=True)) for other in codes[2:])]
+    counts = rows_alone(codes[:2], sizes[:2], codes[2:], sizes[2:])
     assert counts == [sum(n == 1 for n in counter.values()) for counter in alone]

@@ -16,6 +16,7 @@ import numpy as np
 from unveil.compilation import Pace, compiled
 from unveil.run import active_run, watched
 from unveil.sources.coding import encode_values
+from unveil.sources.ordering import by_digits, order_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +43,10 @@ _LARGEST = (1 << 63) - 1
 _COMPILE_FROM = 1 << 26
 _DENSE = 1 << 16
 """A table over all combinations is filled if there are at most this many of them, or no more than rows."""
+_SPARSE, _MOST_SPARSE = 32, 1 << 22
+"""A table that is read only where it was filled may have this many entries per row, and so many in all."""
+_SLOTS, _FACTOR = 20, np.uint64(0x9E3779B97F4A7C15)
+"""The number of slots to which keys are hashed, as a power of two, and the factor that spreads the keys over them."""
 _CHUNK = 1 << 17
 """The number of rows processed at a time."""
 
@@ -76,8 +81,7 @@ def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
     if not keys.whole:
         ids, used = keys.ranked()
         return keys.codes_of(used), np.bincount(ids).astype(np.int64, copy=False)
-    ordered = keys.key
-    ordered.sort()
+    ordered = _in_order(keys.key, keys.domain)
     first = _first_of_run(ordered)
     cells = keys.codes_of(ordered[first])
     return cells, np.diff(np.flatnonzero(first), append=len(ordered)).astype(np.int64, copy=False)
@@ -94,7 +98,7 @@ def merged(codes: Sequence[Codes], sizes: Sequence[int], n: NDArray[np.int64]) -
         ids, used = keys.ranked()
         run.check()
         return keys.codes_of(used), summed(ids, n, len(used)).astype(np.int64)
-    order = np.argsort(keys.key)
+    order = order_of(keys.key, keys.domain) if by_digits(len(keys.key), keys.domain) else np.argsort(keys.key)
     run.check()
     n = n[order]
     ordered = keys.key[order]
@@ -109,8 +113,10 @@ def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[An
     """Return the code combinations that occur, in order, with the sum of the amounts for each."""
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
-        used = np.flatnonzero(np.bincount(keys.key, minlength=keys.domain))
-        return keys.codes_of(used), summed(keys.key, amounts, keys.domain)[used]
+        sums = summed(keys.key, amounts, keys.domain)
+        positive = bool((amounts > 0).all())  # then the sum of every combination that occurs is not 0
+        used = np.flatnonzero(sums if positive else np.bincount(keys.key, minlength=keys.domain))
+        return keys.codes_of(used), sums[used]
     of_row, used = keys.ranked()
     cells = keys.codes_of(used)
     return cells, summed(of_row, amounts, len(used))
@@ -143,25 +149,40 @@ def _rows(codes: Sequence[Codes]) -> int:
     return len(codes[0]) if codes else 0
 
 
-def rows_alone(
-    codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Codes], other_sizes: Sequence[int]
-) -> tuple[Codes, int, list[int]]:
-    """Count the rows that are unique by some columns, and by these columns together with each other column.
-
-    Returns
-    -------
-    tuple
-        For each row, the number of its combination in the first columns; how many such combinations there are; the counts of
-        rows.
-    """
-    of_row, cells = group(codes, sizes)
-    held = np.bincount(of_row, minlength=len(cells[0]))
-    classes, shared = of_row.astype(_smallest(len(held))), held > 1
-    left = np.flatnonzero(shared[of_row])  # the others stay alone, whatever is added
-    among, number = (np.cumsum(shared) - 1)[of_row[left]], int(np.count_nonzero(shared))
-    alone = len(held) - number
+def rows_alone(codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Codes], other_sizes: Sequence[int]) -> list[int]:
+    """Count the rows that are unique by some columns, and by these columns together with each other column."""
+    kept = watched(_rows(codes), lambda: _rows_alike(_Keys.packed(codes, sizes)))
+    held = np.bincount(kept, minlength=len(kept))
+    shared = np.flatnonzero(held > 1)
+    left = np.flatnonzero(held.take(kept) > 1)  # the others stay alone, whatever is added
+    place: NDArray[np.int64] = np.empty(len(kept), dtype=np.int64)
+    place[shared] = np.arange(len(shared))
+    among: Codes = place.take(kept.take(left))
+    alone = len(kept) - len(left)
     pairs = zip(others, other_sizes, strict=True)
-    return classes, len(held), [alone, *(alone + _alone([among, other[left]], [number, size]) for other, size in pairs)]
+    return [alone, *(alone + _alone([among, other.take(left)], [len(shared), size]) for other, size in pairs)]
+
+
+def _rows_alike(keys: _Keys) -> NDArray[np.int64]:
+    """Return, for every row, one and the same row of all that hold its key; a hash only locates candidates."""
+    if 4 * len(keys.key) > 1 << _SLOTS:
+        ids, used = keys.ranked()
+        return _last_of(ids, len(used)).take(ids)
+    key = keys.key
+    slots = ((key.astype(np.uint64) * _FACTOR) >> np.uint64(64 - _SLOTS)).view(np.int64)
+    kept = _last_of(slots, 1 << _SLOTS).take(slots)
+    if len(others := np.flatnonzero(key.take(kept) != key)):  # their slot is that of another key
+        order = np.argsort(key[others], kind="stable")
+        first = _first_of_run(key[others[order]])
+        kept[others[order]] = others[order[first]][np.cumsum(first) - 1]
+    return kept
+
+
+def _last_of(places: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+    """Return the last row of every place that occurs; the entries of the others are arbitrary."""
+    last = np.empty(number, dtype=np.int64)
+    last[places] = np.arange(len(places))
+    return last
 
 
 def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
@@ -169,10 +190,18 @@ def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
     keys = _Keys.packed(codes, sizes)
     if keys.is_dense():
         return int(np.count_nonzero(_counted(keys.key, keys.domain) == 1))
-    ordered = keys.key
-    ordered.sort()
-    first = _first_of_run(ordered)
+    if keys.domain <= min(_SPARSE * len(keys.key), _MOST_SPARSE):
+        return int(np.count_nonzero(np.bincount(keys.key, minlength=keys.domain).take(keys.key) == 1))
+    first = _first_of_run(_in_order(keys.key, keys.domain))
     return int(np.count_nonzero(first & np.append(first[1:], True)))
+
+
+def _in_order(key: NDArray[Any], domain: int) -> NDArray[Any]:
+    """Return keys in order; `key` may be overwritten."""
+    if by_digits(len(key), domain):
+        return key[order_of(key, domain)]
+    key.sort()
+    return key
 
 
 def in_strict_order(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
@@ -239,7 +268,10 @@ def _ranked_by_sorting(key: NDArray[np.int64], domain: int) -> tuple[NDArray[np.
     if (key[1:] >= key[:-1]).all():  # cells of a count table, by their first columns
         first = _first_of_run(key)
         return np.cumsum(first, dtype=np.int64) - 1, key[first]
-    if domain * rows <= _LARGEST:
+    if by_digits(rows, domain):
+        row = order_of(key, domain)
+        key = key[row]
+    elif domain * rows <= _LARGEST:
         row = np.empty(rows, dtype=np.min_scalar_type(max(rows - 1, 0)))
         for piece in _pieces(rows):
             key[piece] *= rows

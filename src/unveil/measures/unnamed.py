@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from unveil.counts.grouping import group, rows_alone
 from unveil.counts.owners import Owners
 from unveil.formats import people, unit_of
 from unveil.sources import Coded, CodedTable
+from unveil.sources.coding import smallest_unsigned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,7 +157,7 @@ def singled_out_by(
 
 def records_alone(key: Sequence[Coded], others: Sequence[Coded]) -> tuple[int, dict[str, int]]:
     """Count the records that are unique by a key, and those that are unique by the key together with each other column."""
-    _, _, (by_key, *with_each) = rows_alone(*_codes_of(key), *_codes_of(others))
+    by_key, *with_each = rows_alone(*_codes_of(key), *_codes_of(others))
     return by_key, dict(zip([one.name for one in others], with_each, strict=True))
 
 
@@ -170,8 +171,9 @@ def _beside(study: Study, columns: Sequence[str], person: str | None, key: Seque
     known, others, whose = coded[: len(key)], coded[len(key) : len(key) + len(columns)], coded[len(key) + len(columns) :]
     if not whose:
         return records_alone(known, others)
-    of_key, number, _ = rows_alone(*_codes_of(known), (), ())
-    classes = Coded("", range(number), cast("NDArray[np.unsignedinteger[Any]]", of_key))
+    of_key, cells = group(*_codes_of(known))
+    number = len(cells[0])
+    classes = Coded("", range(number), of_key.astype(smallest_unsigned(number)))
     tables = {one.name: CodedTable((classes, one, *whose), len(of_key)) for one in others}
     by_key = unique_by(study, key, person)[0]
     return by_key, {name: _uniques(table, person)[0] for name, table in tables.items()}
@@ -258,7 +260,12 @@ def column_exposure(sizes: NDArray[np.int64]) -> ColumnExposure:
     return ColumnExposure(len(sizes), int((sizes == 1).sum()), rate)
 
 
-def column_exposures(table: CodedTable, names: Sequence[str]) -> dict[str, ColumnExposure]:
-    """Return how far each of some columns of a table identifies records by itself."""
-    sizes = {one.name: np.bincount(one.codes, weights=table.n).astype(np.int64) for one in table.columns if one.name in names}
+def column_exposures(table: CodedTable, names: Sequence[str], alone: Mapping[str, CodedTable]) -> dict[str, ColumnExposure]:
+    """Return how far each of some columns of a table identifies records by itself.
+
+    Columns that are already counted `alone`, of all records, one row per value, are not counted again.
+    """
+    known = {} if table.dropped else {name: one.n for name, one in alone.items() if one.n is not None}
+    codes = {one.name: one.codes for one in table.columns if one.name in names and one.name not in known}
+    sizes = {name: np.bincount(one, weights=table.n).astype(np.int64) for name, one in codes.items()} | known
     return {name: column_exposure(sizes[name][sizes[name] > 0]) for name in names}
