@@ -29,6 +29,7 @@ from unveil.identifiers.dates import DatesRead, read_dates
 from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
 from unveil.run import in_blocks
+from unveil.sources.coding import OneType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +182,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
     drawn = _Drawn(values, order) if isinstance(values, tuple) else _taken(values, order.tolist())
-    plain = set(map(type, values[:number] if isinstance(values, tuple) else drawn)) == {int}
+    plain = number > 0 and _types(values, number, drawn) == {int}
     if not plain:
         drawn = [value for block in in_blocks(drawn) for value in block if not _is_missing(value)]
     if len(order) == number:
@@ -190,6 +191,13 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if kind == "integer" and not plain:
         drawn = [int(value) for value in drawn]
     return LookedColumn(name, hints_of(name), kind, drawn, number, max(records, number), seed, today, values)
+
+
+def _types(values: Sequence[Any], number: int, drawn: Sequence[Any]) -> set[type]:
+    """Return the types of the first values, or of those drawn from a dictionary that is not in memory."""
+    if isinstance(values, OneType):
+        return values.types
+    return set(map(type, values[:number] if isinstance(values, tuple) else drawn))
 
 
 class _Drawn(Sequence[Any]):

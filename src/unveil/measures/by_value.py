@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,8 +139,10 @@ def telling_classes(classes: Classes, hidden: Classes, n: NDArray[np.int64]) -> 
     return np.bincount(classes.of_cell, weights=cells, minlength=classes.number) > 0
 
 
-def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]) -> dict[str, set[Any]]:
-    """Return the values that must not be named, by column.
+def telling_values(
+    counts: Counts, keys: Sequence[str], sensitive: Sequence[str], classes: Classes | None = None
+) -> dict[str, set[Any]]:
+    """Return the values that must not be named, by column; `classes` are those of the key, if they are already known.
 
     These are the values of a key attribute that disclose a sensitive value, and the sensitive values that few people hold besides
     those for whom they are disclosed, by one key attribute or by all of them together.
@@ -148,19 +151,22 @@ def telling_values(counts: Counts, keys: Sequence[str], sensitive: Sequence[str]
     columns = dict(zip(counts.names, zip(counts.columns, counts.codes, strict=True), strict=True))
     known = [columns[name] for name in keys]
     starts = np.cumsum([0, *(len(column.values) for column, _ in known)])
-    by_one = np.concatenate([codes + start for (_, codes), start in zip(known, starts[:-1], strict=True)])
+    n = counts.n.astype(np.float64)
     questions: list[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]] = []
     of_sensitive = [columns[name] for name in sensitive]
-    together = counts.classes(keys) if len(keys) > 1 else None
+    together = None if len(keys) == 1 else counts.classes(keys) if classes is None else classes
     for column, hidden in of_sensitive:
-        size, repeated = len(column.values), np.tile(counts.n, len(keys))
-        questions.append(([by_one, np.tile(hidden, len(keys))], [int(starts[-1]), size], repeated))
+        size = len(column.values)
+        questions += [([codes, hidden], [len(one.values), size], n) for one, codes in known]
         if together is not None:
-            questions.append(([together.of_cell, hidden], [together.number, size], counts.n))
+            questions.append(([together.of_cell, hidden], [together.number, size], n))
     sums = iter(group_sums_each(questions))
     for column, hidden in of_sensitive:
-        whole = np.bincount(hidden, weights=counts.n, minlength=len(column.values))
-        value, of, telling_value, others = _told(*next(sums), whole)
+        whole = np.bincount(hidden, weights=n, minlength=len(column.values))
+        pairs, held = zip(*islice(sums, len(keys)), strict=True)
+        by_one = np.concatenate([codes + start for (codes, _), start in zip(pairs, starts[:-1], strict=True)])
+        by_value = np.concatenate([values for _, values in pairs])
+        value, of, telling_value, others = _told([by_one, by_value], np.concatenate(held), whole)
         of_attribute = np.searchsorted(starts, value, side="right") - 1
         left = np.bincount(of_attribute * len(whole) + of, weights=others, minlength=len(keys) * len(whole))
         few = (left.reshape(len(keys), len(whole)) < SMALL).any(axis=0)

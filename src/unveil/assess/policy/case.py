@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Counts, count_table
+from unveil.counts import Classes, Counts, count_table
 from unveil.errors import ArgumentError, UnveilError, listed
 from unveil.formats import Unit, jsonable
 from unveil.identifiers import DirectIdentifiers, found_among
@@ -32,6 +32,7 @@ from unveil.results.masking import SMALL
 from unveil.run import active_run
 from unveil.sources import Coded, CodedTable, Data
 from unveil.sources.alignment import way_of
+from unveil.sources.coding import OneType
 from unveil.study import Pair, Study, beside
 
 if TYPE_CHECKING:
@@ -165,6 +166,13 @@ class Case:
         counts, person = self._counted([*self.keys, *self.sensitive])
         classes = equivalence(counts, self.keys, self.sensitive, wildcard=wildcard, person=person)
         return classes, ClassRisks.of(classes, classes.size)
+
+    @property
+    def own_classes(self) -> Classes | None:
+        """The classes of the key over the cells of `counts`, if they are known already."""
+        known: tuple[Equivalence, ClassRisks] | None = self.__dict__.get("grouped")
+        whole = known is not None and known[0].owners is None and not known[0].suppressed
+        return known[0].classes if known is not None and whole else None
 
     @property
     def classes(self) -> Equivalence:
@@ -331,14 +339,16 @@ def _telling(case: Case) -> dict[str, set[Any]]:
         return {}
     partial = case.study.nulls in ("drop", "error")
     columns = [*case.keys, *case.sensitive]
-    whole = case.study.counts(columns, nulls="category", partitions={}) if partial else case.counts
-    return telling_values(whole, case.keys, case.sensitive)
+    if partial:
+        whole = case.study.counts(columns, nulls="category", partitions={})
+        return telling_values(whole, case.keys, case.sensitive)
+    return telling_values(case.counts, case.keys, case.sensitive, case.own_classes)
 
 
 def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, telling: Collection[Any]) -> ColumnProfile:
     """Return the profile of a column, given its values, with a null last, and the number of records of each."""
     distinct = len(values) - (len(values) > 0 and values[-1] is None)
-    kinds = {type(kind().item()) if issubclass(kind, np.generic) else kind for kind in set(map(type, values[:distinct]))}
+    kinds = {type(kind().item()) if issubclass(kind, np.generic) else kind for kind in _types(values, distinct)}
     kind = " and ".join(sorted({_KINDS.get(one, "other") for one in kinds})) or "empty"
     if kind not in _CATEGORIES or distinct > _MOST_CATEGORIES:
         return ColumnProfile(kind, distinct)
@@ -346,6 +356,10 @@ def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, te
     present = [(value, size) for value, size in zip(values, sizes, strict=True) if value is not None]
     named = tuple(sorted(str(value) for value, size in present if size >= SMALL and value not in telling))
     return ColumnProfile(kind, distinct, named, distinct - len(named))
+
+
+def _types(values: Sequence[Any], distinct: int) -> set[type]:
+    return set(map(type, values[: min(distinct, 1) if isinstance(values, OneType) else distinct]))
 
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:

@@ -355,8 +355,8 @@ def _notes_on_key(case: Case, *, assumed: bool) -> list[str]:
 
 def _culprits(case: Case) -> str:
     """Return a sentence on the key attributes that single out most by themselves."""
-    table = case.counted.table
-    rates = {} if table is None else {name: one.rate for name, one in column_exposures(table, case.keys).items()}
+    table, alone = case.counted.table, case.counted.columns
+    rates = {} if table is None else {name: one.rate for name, one in column_exposures(table, case.keys, alone).items()}
     worst = sorted(rates, key=lambda name: -rates[name])[:_MOST_CULPRITS]
     named = numbered({shown(name)[1:-1]: rates[name] for name in worst})
     return f"Columns that single people out most on their own: {named}."
