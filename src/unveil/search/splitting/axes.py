@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.errors import ArgumentError, shown
 from unveil.measures.equivalence import SUPPRESSED
-from unveil.run import active_run
+from unveil.run import in_blocks
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request
 from unveil.search.splitting.labelling import Labelling, Recoded, of_levels
@@ -70,20 +70,19 @@ class OrderedAxis:
         leaves = max(last, 1)
         shares = np.array([1.0 if high == last > low else (high - low + 1) / leaves for low, high in pairs])
         exact = np.array([low == high for low, high in pairs])
-        return Labelling([self._label(low, high) for low, high in pairs], shares, exact, leaves, of_part.reshape(-1)[of_record])
+        texts = [str(value) for block in in_blocks(self.values) for value in block]
+        labels = [self._label(low, high, texts) for block in in_blocks(pairs, 64) for low, high in block]
+        return Labelling(labels, shares, exact, leaves, of_part.reshape(-1)[of_record])
 
-    def _label(self, low: int, high: int) -> str | None:
-        active_run().check()
-        last = len(self.values)
+    def _label(self, low: int, high: int, texts: Sequence[str]) -> str | None:
+        last = len(texts)
         if low == last:
             return None
         if low == high:
-            return str(self.values[low])
+            return texts[low]
         if high == last or (not self.numeric and high - low + 1 == last):
             return SUPPRESSED
-        if self.numeric:
-            return f"[{self.values[low]}, {self.values[high]}]"
-        return f"{{{', '.join(str(value) for value in self.values[low : high + 1])}}}"
+        return f"[{texts[low]}, {texts[high]}]" if self.numeric else f"{{{', '.join(texts[low : high + 1])}}}"
 
 
 Axis: TypeAlias = HierarchyAxis | OrderedAxis
