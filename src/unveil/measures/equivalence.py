@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,13 +30,14 @@ from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import matching_owners, wildcard_sums, with_matches
 from unveil.results import Figures
 from unveil.results.masking import DecidingClass
+from unveil.sources.ordering import by_digits, order_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "SUPPRESSED", "ClassRisks", "Equivalence", "Intruder", "Spread", "Suppressed", "Vulnerability", "equivalence",
-    "equivalence_each", "intruder_risk", "suppressed_cells", "vulnerability_of_records", "vulnerability_of_sensitive",
+    "SUPPRESSED", "ClassRisks", "Equivalence", "Intruder", "Spread", "Stretches", "Suppressed", "Vulnerability",
+    "equivalence", "equivalence_each", "intruder_risk", "suppressed_cells", "vulnerability_of_records", "vulnerability_of_sensitive",
     "without_suppressed",
 ]  # fmt: skip
 
@@ -45,6 +46,27 @@ Suppressed: TypeAlias = Literal["apart", "class"]
 
 SUPPRESSED = "*"
 """The mark of a suppressed value."""
+
+_FEW_RECORDS = 1 << 31
+
+
+class Stretches(NamedTuple):
+    """Stretches of ordered values, one per value that a class holds: from it to before the next that it holds.
+
+    Attributes
+    ----------
+    level
+        The cumulative share of the class there.
+    begin, end
+        The first value, and the one after the last.
+    cross
+        The first value from which on the cumulative share of the whole table is not below that of the class.
+    """
+
+    level: NDArray[np.float64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    cross: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +116,30 @@ class Spread:
     @cached_property
     def falling(self) -> NDArray[np.float64]:
         """The number of records of each value, by class and then from the most frequent value to the rarest."""
+        most = self.n.max(initial=0.0)
+        if most < _FEW_RECORDS and (domain := len(self.starts) * (int(most) + 1)) and by_digits(len(self.n), domain):
+            counts = self.n.astype(np.int64)
+            if (counts == self.n).all():  # not weights
+                return self.n[order_of(self.of_class * (int(most) + 1) + (int(most) - counts), domain)]
         return self.n[np.lexsort((-self.n, self.of_class))]
+
+    @cached_property
+    def falling_sums(self) -> NDArray[np.float64]:
+        """The sums of `falling` up to each entry, and 0 before the first."""
+        return np.concatenate([[0.0], np.cumsum(self.falling)])
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """The stretches of values, if they are in their order, over which each class has a constant cumulative share."""
+        below = np.cumsum(self.whole)[:-1]
+        last = len(below)
+        cumulative = np.cumsum(self.share)
+        level = np.minimum(cumulative - (cumulative - self.share)[self.starts][self.of_class], 1.0)
+        ends = np.append(self.value[1:], last)
+        ends[np.append(self.starts[1:], len(self.n)) - 1] = last
+        begins = np.minimum(self.value, last)
+        ends = np.maximum(ends, begins)
+        return Stretches(level, begins, ends, np.clip(np.searchsorted(below, level), begins, ends))
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:

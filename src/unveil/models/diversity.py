@@ -53,7 +53,7 @@ def recursive_c(spread: Spread, length: int) -> NDArray[np.float64]:
     constants = np.full(len(spread.starts), np.inf)
     enough = spread.distinct >= length
     first, end = spread.starts[enough], (spread.starts + spread.distinct)[enough]
-    sums = np.concatenate([[0.0], np.cumsum(spread.falling)])
+    sums = spread.falling_sums
     constants[enough] = spread.falling[first] / (sums[end] - sums[first + length - 1])
     return constants
 
@@ -126,22 +126,11 @@ def ordered_closeness(spread: Spread, gaps: NDArray[np.float64]) -> NDArray[np.f
     """
     below = np.cumsum(spread.whole)[:-1]
     gap_sums, area_sums = (np.concatenate([[0.0], np.cumsum(amounts)]) for amounts in (gaps, gaps * below))
-
-    def area(level: NDArray[np.float64], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Sum g |level - Q| over the values from start to before end."""
-        cross = np.clip(np.searchsorted(below, level), start, end)
-        under = level * (gap_sums[cross] - gap_sums[start]) - (area_sums[cross] - area_sums[start])
-        over = (area_sums[end] - area_sums[cross]) - level * (gap_sums[end] - gap_sums[cross])
-        return np.asarray(under + over)
-
-    last = len(below)
-    cumulative = np.cumsum(spread.share)
-    level = cumulative - (cumulative - spread.share)[spread.starts][spread.of_class]
-    ends = np.append(spread.value[1:], last)
-    ends[np.append(spread.starts[1:], len(spread.n)) - 1] = last
-    begins = np.minimum(spread.value, last)
-    first = area_sums[np.minimum(spread.value[spread.starts], last)]
-    return np.asarray(first + np.add.reduceat(area(np.minimum(level, 1.0), begins, np.maximum(ends, begins)), spread.starts))
+    level, begin, end, cross = spread.stretches
+    under = level * (gap_sums[cross] - gap_sums[begin]) - (area_sums[cross] - area_sums[begin])
+    over = (area_sums[end] - area_sums[cross]) - level * (gap_sums[end] - gap_sums[cross])
+    first = area_sums[np.minimum(spread.value[spread.starts], len(below))]
+    return np.asarray(first + np.add.reduceat(np.asarray(under + over), spread.starts))
 
 
 def hierarchical_closeness(spread: Spread, levels: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
