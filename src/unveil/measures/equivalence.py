@@ -101,7 +101,9 @@ class Spread:
 
     def __post_init__(self) -> None:
         """Count the values of each class."""
-        object.__setattr__(self, "distinct", np.diff(self.starts, append=len(self.n)))
+        ends = np.empty_like(self.starts)
+        ends[:-1], ends[-1:] = self.starts[1:], len(self.n)
+        object.__setattr__(self, "distinct", ends - self.starts)
 
     @cached_property
     def size(self) -> NDArray[np.float64]:

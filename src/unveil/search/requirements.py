@@ -253,6 +253,12 @@ class PartRequirements(Requirements):
         """Whether the size of a part is all that is required of it."""
         return not self.of_classes
 
+    @property
+    def only_of_parts(self) -> bool:
+        """Whether the models are met by all parts, and by any of them joined, as soon as each part meets them."""
+        others = self.presence or self.of_sizes or self.paying or self.average < 1.0 or self.people
+        return self.closed and not others
+
     def most_parts(self, records: int) -> int:
         """Return the most parts into which this many records may be split, by the average over all parts."""
         return math.floor(self.average * records + TOLERANCE)
@@ -288,9 +294,12 @@ def _spread_of(
 
 
 def _spread(sensitive: SensitiveColumn, of_class: NDArray[Any], value: NDArray[Any], n: NDArray[Any]) -> Spread:
-    rows = of_class.astype(np.int64)
-    starts = np.flatnonzero(np.diff(rows, prepend=-1))
-    return Spread(sensitive.name, sensitive.values, rows, value.astype(np.int64), n.astype(np.float64), starts, sensitive.share)
+    rows = of_class.astype(np.int64, copy=False)
+    begins = np.empty(len(rows), dtype=bool)
+    begins[:1] = True
+    np.not_equal(rows[1:], rows[:-1], out=begins[1:])
+    codes, records = value.astype(np.int64, copy=False), n.astype(np.float64, copy=False)
+    return Spread(sensitive.name, sensitive.values, rows, codes, records, np.flatnonzero(begins), sensitive.share)
 
 
 def gone_for_average(

@@ -156,18 +156,18 @@ def groups_by_mondrian(request: Request, names: Sequence[str]) -> dict[str, int 
     axes = [axis_of(request, name, None) for name in request.keys]
     requirements = PartRequirements(request, cells, n)
     parts, extents = split_parts([axis.dimension(cells) for axis in axes], n, requirements)
-    part_of, only_size = parts.of_unit(), requirements.only_small
+    part_of, settled = parts.of_unit(), requirements.only_of_parts  # every part meets such models, and so do joined parts
     columns, codes = list(request.cells.columns), list(request.cells.codes)
     by_attribute: dict[str, int | None] = {}
     for at, (name, axis) in enumerate(zip(request.keys, axes, strict=True)):
-        if only_size and name not in names:
+        if settled and name not in names:
             continue
         rule = axis.rule(extents, at, part_of, cells)
         labels, place = merged_labels(rule.labels)
         column = request.cells.names.index(name)
         columns[column], codes[column] = Column(name, labels), place[rule.codes]
         by_attribute[name] = int(np.count_nonzero(np.bincount(codes[column])))
-    if only_size:  # no part is smaller than all records together, and labels that are equal only join parts
+    if settled:  # labels that are equal only join parts; a table that is never split has one label per attribute
         return {name: by_attribute[name] for name in names} if n.sum() >= requirements.smallest else nothing
     after = request.measured(request.cells.regrouped(columns, codes))
     return nothing if any(one.met is False for one in after.values()) else {name: by_attribute[name] for name in names}
