@@ -230,9 +230,9 @@ class Counts:
         if len(kept) == len(self.columns) and in_strict_order(chosen, sizes):  # every cell is a class
             return Classes(np.arange(len(self)), columns, tuple(chosen), self.n, self.mass)
         of_cell, codes = group(chosen, sizes)
-        number = len(codes[0])
-        mass = summed(of_cell, self.mass, number)
-        return Classes(of_cell, columns, tuple(codes), _integer_sums(of_cell, self.n, number), mass)
+        held = summed(of_cell, self.n, len(codes[0]))
+        mass = held if self.weight is None else summed(of_cell, self.weight, len(codes[0]))
+        return Classes(of_cell, columns, tuple(codes), held.astype(np.int64), mass)
 
     def crossed(self, keys: Sequence[str], sets: Iterable[Sequence[str]], whole: Counts) -> Crossing:
         """Return the classes of a key crossed with the values of several sets of columns, here and in the whole table."""

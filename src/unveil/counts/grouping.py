@@ -46,7 +46,7 @@ _DENSE = 1 << 16
 _SPARSE, _MOST_SPARSE = 32, 1 << 22
 """A table that is read only where it was filled may have this many entries per row, and so many in all."""
 _SLOTS, _FACTOR = 20, np.uint64(0x9E3779B97F4A7C15)
-"""The number of slots to which keys are hashed, as a power of two, and the factor that spreads the keys over them."""
+"""The most slots to which keys are hashed, as a power of two, and the factor that spreads the keys over them."""
 _CHUNK = 1 << 17
 """The number of rows processed at a time."""
 
@@ -163,14 +163,14 @@ def rows_alone(codes: Sequence[Codes], sizes: Sequence[int], others: Sequence[Co
     return [alone, *(alone + _alone([among, other.take(left)], [len(shared), size]) for other, size in pairs)]
 
 
-def _rows_alike(keys: _Keys) -> NDArray[np.int64]:
+def _rows_alike(keys: _Keys) -> NDArray[Any]:
     """Return, for every row, one and the same row of all that hold its key; a hash only locates candidates."""
     if 4 * len(keys.key) > 1 << _SLOTS:
         ids, used = keys.ranked()
         return _last_of(ids, len(used)).take(ids)
-    key = keys.key
-    slots = ((key.astype(np.uint64) * _FACTOR) >> np.uint64(64 - _SLOTS)).view(np.int64)
-    kept = _last_of(slots, 1 << _SLOTS).take(slots)
+    key, power = keys.key, min(_SLOTS, (8 * len(keys.key)).bit_length())
+    slots = ((key.astype(np.uint64) * _FACTOR) >> np.uint64(64 - power)).view(np.int64)
+    kept = _last_of(slots, 1 << power).take(slots)
     if len(others := np.flatnonzero(key.take(kept) != key)):  # their slot is that of another key
         order = np.argsort(key[others], kind="stable")
         first = _first_of_run(key[others[order]])
@@ -178,10 +178,10 @@ def _rows_alike(keys: _Keys) -> NDArray[np.int64]:
     return kept
 
 
-def _last_of(places: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+def _last_of(places: NDArray[np.int64], number: int) -> NDArray[Any]:
     """Return the last row of every place that occurs; the entries of the others are arbitrary."""
-    last = np.empty(number, dtype=np.int64)
-    last[places] = np.arange(len(places))
+    last = np.empty(number, dtype=np.uint32 if len(places) < 1 << 32 else np.int64)
+    last[places] = np.arange(len(places), dtype=last.dtype)
     return last
 
 
@@ -192,6 +192,8 @@ def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
         return int(np.count_nonzero(_counted(keys.key, keys.domain) == 1))
     if keys.domain <= min(_SPARSE * len(keys.key), _MOST_SPARSE):
         return int(np.count_nonzero(np.bincount(keys.key, minlength=keys.domain).take(keys.key) == 1))
+    if 4 * len(keys.key) <= 1 << _SLOTS:
+        return int(np.count_nonzero(np.bincount(_rows_alike(keys)) == 1))
     first = _first_of_run(_in_order(keys.key, keys.domain))
     return int(np.count_nonzero(first & np.append(first[1:], True)))
 

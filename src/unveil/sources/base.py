@@ -273,6 +273,10 @@ class HeldSource(Source):
         return HeldSource, (self._source,)
 
     def _read(self, columns: Sequence[str]) -> pl.DataFrame:
+        return pl.DataFrame(self._series(columns))
+
+    def _series(self, columns: Sequence[str]) -> dict[str, pl.Series]:
+        """Return columns of the records by name; each is read once."""
         with self._lock:
             known, missing = self._columns, [name for name in columns if name not in self._columns]
             if missing:
@@ -281,7 +285,7 @@ class HeldSource(Source):
                 for name in missing:
                     if (size := int(known[name].estimated_size())) <= self._left:
                         self._left, self._columns[name] = self._left - size, known[name]
-            return pl.DataFrame({name: known[name] for name in columns})
+            return {name: known[name] for name in columns}
 
     def coded(self, columns: Sequence[str]) -> tuple[Coded, ...]:
         """Return coded columns of the records; a null is a value."""
@@ -293,10 +297,11 @@ class HeldSource(Source):
         with self._lock:
             coded = {name: self._coded[name] for name in columns if name in self._coded}
             missing = [name for name in dict.fromkeys(columns) if name not in coded]
-            frame = self.collect(missing) if missing else pl.DataFrame()
-            for name in stepped(frame.height, "columns", missing):
+            require_columns(missing, self.names)
+            series = self._series(missing)
+            for name in stepped(max(map(len, series.values()), default=0), "columns", missing):
                 try:
-                    coded[name] = encode(frame.get_column(name))
+                    coded[name] = encode(series[name])
                 except UnsupportedDataError:
                     if strict:
                         raise
