@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.sources import alike, ordering
+from unveil import ordering
+from unveil.ordering import by_digits, order_of, order_of_values
+from unveil.sources import alike
 from unveil.sources.alike import coded_alike, rows_alike
 from unveil.sources.coding import OneType, encode
-from unveil.sources.ordering import by_digits, order_of, order_of_values
 
 LONG = "the same beginning of more than twelve bytes"
 TEXTS = st.text(max_size=30) | st.sampled_from(["", "a", LONG, LONG[:13], f"{LONG} a", f"{LONG} b", f"{LONG[:-1]}t"])
@@ -88,7 +89,7 @@ def test_the_values_of_a_column_say_their_type() -> None:
     for cells, types in (([3, 1], {int}), (["b", None], {str}), ([0.5, 1.0, None], {float}), ([None], set()), ([], set())):
         values = encode(pl.Series("x", cells * 300)).values
         assert isinstance(values, OneType)
-        assert values.types == types
+        assert {type(value) for value in values if value is not None} == types
         present = sorted({cell for cell in cells if cell is not None})
         assert list(values) == [*present, *([None] if None in cells else [])]
     assert not isinstance(encode(pl.Series("x", [1, "a", None], dtype=pl.Object)).values, OneType)

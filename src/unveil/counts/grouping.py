@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.compilation import Pace, compiled
+from unveil.ordering import by_digits, order_of
 from unveil.run import active_run, watched
 from unveil.sources.coding import encode_values
-from unveil.sources.ordering import by_digits, order_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -196,7 +196,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
 def _types(values: Sequence[Any], number: int, drawn: Sequence[Any]) -> set[type]:
     """Return the types of the first values, or of those drawn from a dictionary that is not in memory."""
     if isinstance(values, OneType):
-        return values.types
+        return set(map(type, values[: min(number, 1)]))
     return set(map(type, values[:number] if isinstance(values, tuple) else drawn))
 
 

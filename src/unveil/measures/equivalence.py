@@ -28,17 +28,17 @@ from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import Unit, jsonable
 from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import matching_owners, wildcard_sums, with_matches
+from unveil.ordering import by_digits, order_of
 from unveil.results import Figures
 from unveil.results.masking import DecidingClass
-from unveil.sources.ordering import by_digits, order_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
     "SUPPRESSED", "ClassRisks", "Equivalence", "Intruder", "Spread", "Stretches", "Suppressed", "Vulnerability",
-    "equivalence", "equivalence_each", "intruder_risk", "suppressed_cells", "vulnerability_of_records", "vulnerability_of_sensitive",
-    "without_suppressed",
+    "equivalence", "equivalence_each", "intruder_risk", "suppressed_cells", "vulnerability_of_records",
+    "vulnerability_of_sensitive", "without_suppressed",
 ]  # fmt: skip
 
 Suppressed: TypeAlias = Literal["apart", "class"]

@@ -48,7 +48,6 @@ OPEN_MODULES = (
     "microdata",
     "objects",
     "opening",
-    "ordering",
     "sampling",
     "streams",
     "streams.base",

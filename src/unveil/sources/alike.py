@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from unveil.sources.ordering import smallest_unsigned
+from unveil.ordering import smallest_unsigned
 from unveil.sources.texts import IN_PLACE, views_of
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import UnsupportedDataError
+from unveil.ordering import in_short_range, order_of_values, smallest_unsigned
 from unveil.run import watched
 from unveil.sources.alike import coded_alike
 from unveil.sources.listed import Listed
 from unveil.sources.objects import column_of_objects, require_plain
-from unveil.sources.ordering import in_short_range, order_of_values, smallest_unsigned
 from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
@@ -95,11 +95,6 @@ class OneType(tuple[Any, ...]):
     """Values that are all of one Python type, except for a null at the end."""
 
     __slots__ = ()
-
-    @property
-    def types(self) -> set[type]:
-        """The types of the values, without that of the null."""
-        return {type(self[0])} - {type(None)} if self else set()
 
 
 class _SeriesValues(Sequence[Any]):
