@@ -236,3 +236,53 @@ def test_rows_that_share_a_slot_are_counted_alone_all_the_same(slots: int, rows:
     alone = [Counter(of_row), *(Counter(zip(of_row, other.tolist(), strict=True)) for other in codes[2:])]
     counts = rows_alone(codes[:2], sizes[:2], codes[2:], sizes[2:])
     assert counts == [sum(n == 1 for n in counter.values()) for counter in alone]
+
+
+INCOMPLETE = pl.DataFrame({"a": ["x", "x", "y", None, "y"], "s": ["p", "q", "p", "p", None], "v": [1, 2, 3, 4, 5]})
+
+
+def test_counts_remember_how_many_records_the_null_policy_left_out() -> None:
+    counts = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop")
+    made = [counts, counts.over("a"), counts.recode("a", [["x", "y"]]), counts.where(counts.n > 0), unveil.count(counts, "a")]
+    assert [(one.nulls, one.dropped) for one in made] == [("drop", 2)] * 5
+    assert (counts + counts).dropped == 4
+    assert (counts + counts - counts).dropped == 2
+    assert {name: counts.to_dict()[name] for name in ("nulls", "dropped")} == {"nulls": "drop", "dropped": 2}
+    assert unveil.count(INCOMPLETE, ["a", "s", "v"], nulls="drop", amounts=()).dropped == 2
+    with_amounts = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop", amounts="v")
+    assert (with_amounts.nulls, with_amounts.dropped) == ("drop", 2)
+    assert "nulls" not in unveil.count(INCOMPLETE, ["a", "s"]).to_dict()
+
+
+@pytest.mark.parametrize("nulls", [None, "category", "drop", "error"])
+def test_answers_about_counts_say_what_was_left_out(nulls: str | None) -> None:
+    counts = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop", amounts="v")
+    said: dict[str, Any] = {"nulls": nulls}
+    plain = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop")
+    made = [
+        unveil.measure(plain, "a", "s", **said).made,
+        unveil.discrimination_rate(plain, "a", "s", **said).made,
+        unveil.scan(plain, ["a"], "s", **said).made,
+        unveil.assess(plain, key="a", sensitive="s", **said).made,
+        unveil.check(plain, {"k_anonymity": 1}, key="a", sensitive="s", **said).made,
+        unveil.table(counts, ["a", "s"], value="v", **said).made,
+        unveil.measure(unveil.Study(plain, key="a", sensitive="s").changed(**said)).made,
+    ]
+    assert [(one.nulls, one.records, one.dropped) for one in made] == [("drop", 3, 2)] * len(made)
+    assert "2 records with a null in a named column left out" in unveil.measure(plain, "a", "s", **said)._repr_html_()
+
+
+def test_counts_with_and_without_records_that_have_a_null_do_not_combine() -> None:
+    complete, whole = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop"), unveil.count(INCOMPLETE, ["a", "s"])
+    refused = unveil.count(INCOMPLETE.drop_nulls(), ["a", "s"], nulls="error")
+    with pytest.raises(CountsError, match="do not combine"):
+        complete + whole
+    with pytest.raises(CountsError, match="do not combine"):
+        whole - complete
+    assert [(one.nulls, one.dropped) for one in (refused, complete + refused, whole + refused)] == [
+        ("error", 0), ("drop", 2), ("category", 0),
+    ]  # fmt: skip
+    assert unveil.measure(refused, "a", "s").made.nulls == "error"
+    fewer = unveil.count(INCOMPLETE.drop_nulls(), ["a", "s"], nulls="drop")
+    with pytest.raises(CountsError, match="more records with a null were left out of the part"):
+        fewer - complete

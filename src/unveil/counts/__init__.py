@@ -128,6 +128,8 @@ class Counts:
         The sampling weight in each cell; None if every record counts one.
     amounts
         The amounts of named columns of numbers in each cell: the sum and the largest contributions.
+    nulls, dropped
+        The null policy by which the records were counted, and the number of records that it left out.
     names, records
         The names of the columns, and the number of records counted.
 
@@ -148,6 +150,8 @@ class Counts:
     n: NDArray[np.int64]
     weight: NDArray[np.float64] | None = None
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
+    nulls: str = "category"
+    dropped: int = 0
 
     names: tuple[str, ...] = field(init=False)
     records: int = field(init=False)
@@ -220,7 +224,7 @@ class Counts:
         weight = None if self.weight is None else self.weight[kept]
         codes = tuple(codes[kept] for codes in self.codes)
         amounts = {name: one.where(kept) for name, one in self.amounts.items()}
-        return _without_unused(Counts(self.columns, codes, self.n[kept], weight, amounts))
+        return _without_unused(replace(self, codes=codes, n=self.n[kept], weight=weight, amounts=amounts))
 
     def classes(self, names: Iterable[str]) -> Classes:
         """Return the equivalence classes over some of the columns."""
@@ -281,10 +285,11 @@ class Counts:
                 "column, and name that column as weights."
             )
         pairs = zip(self.columns, self.codes, strict=True)
-        return counted_source({column.name: (column.values, codes) for column, codes in pairs}, self.n)
+        columns = {column.name: (column.values, codes) for column, codes in pairs}
+        return counted_source(columns, self.n, self.nulls, self.dropped)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the cells as a list of plain objects."""
+        """Return the cells as a list of plain objects, and the null policy unless a null is a value."""
         values = jsonable([list(column.values) for column in self.columns])
         columns = {
             **{
@@ -296,7 +301,8 @@ class Counts:
             **{f"amounts of {name}": one.to_dicts() for name, one in self.amounts.items()},
         }
         cells = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        return {"columns": list(self.names), "records": self.records, "cells": cells}
+        policy = {} if self.nulls == "category" else {"nulls": self.nulls, "dropped": self.dropped}
+        return {"columns": list(self.names), "records": self.records, **policy, "cells": cells}
 
     def _positions(self, names: str | Iterable[str]) -> list[int]:
         wanted = [names] if isinstance(names, str) else list(names)
@@ -311,19 +317,20 @@ class Counts:
         sizes = [len(column.values) for column in columns]
         if self.weight is None and not self.amounts:
             cells, n = merged(codes, sizes, self.n)
-            return _without_unused(Counts(tuple(columns), tuple(cells), n))
+            return _without_unused(replace(self, columns=tuple(columns), codes=tuple(cells), n=n))
         of_cell, kept = group(codes, sizes)
         number = len(kept[0])
         weight = None if self.weight is None else summed(of_cell, self.weight, number)
         amounts = {name: one.merged(of_cell, number) for name, one in self.amounts.items()}
-        return _without_unused(Counts(tuple(columns), tuple(kept), _integer_sums(of_cell, self.n, number), weight, amounts))
+        n = _integer_sums(of_cell, self.n, number)
+        return _without_unused(replace(self, columns=tuple(columns), codes=tuple(kept), n=n, weight=weight, amounts=amounts))
 
     def _combined(self, other: Counts, *, sign: int) -> Counts:
         if self.names != other.names:
             raise CountsError(f"count tables over {listed(self.names)} and over {listed(other.names)} do not combine.")
         if (self.weight is None) != (other.weight is None):
             raise CountsError("a weighted and an unweighted count table do not combine.")
-        amounts = self._amounts_with(other, sign)
+        amounts, nulls, dropped = self._amounts_with(other, sign), self._policy_with(other), self.dropped + sign * other.dropped
         columns, codes = [], []
         for at, column in enumerate(self.columns):
             values, mine, theirs = united(column.values, other.columns[at].values)
@@ -333,11 +340,20 @@ class Counts:
         weight = None
         if self.weight is not None and other.weight is not None:
             weight = np.concatenate([self.weight, sign * other.weight])
-        both = replace(self, n=n, weight=weight, amounts=amounts).regrouped(columns, codes)
+        both = replace(self, n=n, weight=weight, amounts=amounts, nulls=nulls, dropped=dropped).regrouped(columns, codes)
+        if dropped < 0:
+            raise CountsError("cannot subtract: more records with a null were left out of the part than of the whole.")
         if int(both.n.min(initial=0)) < 0:
             short = int(np.count_nonzero(both.n < 0))
             raise CountsError(f"cannot subtract: {short:,} cells would hold fewer than zero records.")
         return both.where(both.n > 0)
+
+    def _policy_with(self, other: Counts) -> str:
+        """Return the null policy of both tables; where nulls are refused there are none, so that the other's policy holds."""
+        policies = dict.fromkeys(one for one in (self.nulls, other.nulls) if one != "error")
+        if len(policies) > 1:
+            raise CountsError("a count table without the records that have a null and one with them do not combine.")
+        return next(iter(policies), "error")
 
     def _amounts_with(self, other: Counts, sign: int) -> dict[str, Amounts]:
         """Return the amounts of both tables, one after the other."""
@@ -373,7 +389,7 @@ def count_table(table: CodedTable, partitions: Mapping[str, Any] | None = None) 
         run.check()
         counts = counts.recode(name, partition)
     run.check()
-    return counts
+    return replace(counts, nulls=table.nulls, dropped=table.dropped)
 
 
 def _is_whole(codes: Sequence[Codes], sizes: Sequence[int]) -> bool:
@@ -386,15 +402,15 @@ def count_each(tables: Iterable[CodedTable]) -> list[Counts]:
     return [count_table(table) for table in tables]
 
 
-def coded_each(tables: Iterable[Counts], dropped: int = 0) -> list[CodedTable]:
+def coded_each(tables: Iterable[Counts]) -> list[CodedTable]:
     """Return several count tables as coded columns again, with one row per combination."""
-    return [_coded(counts, dropped) for counts in tables]
+    return [_coded(counts) for counts in tables]
 
 
-def _coded(counts: Counts, dropped: int) -> CodedTable:
+def _coded(counts: Counts) -> CodedTable:
     pairs = zip(counts.columns, counts.codes, strict=True)
     columns = (Coded(column.name, column.values, cast("NDArray[np.unsignedinteger[Any]]", codes)) for column, codes in pairs)
-    return CodedTable(tuple(columns), counts.records, dropped, None, counts.n)
+    return CodedTable(tuple(columns), counts.records, counts.dropped, None, counts.n, counts.nulls)
 
 
 def split_each(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +74,7 @@ def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, to
     read = tallied(source, [*columns, value], nulls=nulls)
     x = numbers_of(read.columns[-1])
     n = np.ones(len(x), dtype=np.int64) if read.n is None else read.n
-    table = CodedTable(read.columns[:-1], read.records, read.dropped, n=n)
+    table = replace(read, columns=read.columns[:-1], n=n)
     tops = np.where(np.arange(top) < n[:, None], np.abs(x)[:, None], 0.0)
     return table, Amounts(x * n, np.abs(x) * n, tops)
 

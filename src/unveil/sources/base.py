@@ -76,6 +76,10 @@ class Source(ABC):
     """Whether the records have an order, so that row numbers are meaningful."""
     connected: bool = False
     """Whether queries use a connection, which `held` keeps open for a block."""
+    nulls: str = "category"
+    """The null policy by which a count table was made; records that it left out stay left out, whatever a call states."""
+    dropped: int = 0
+    """The number of records that were left out when a count table was made."""
 
     def __init__(self, place: str, names: Sequence[str]) -> None:
         for name in names:
@@ -174,23 +178,24 @@ def wanted_columns(columns: Sequence[str], weights: str | None) -> list[str]:
 def coded_table(place: str, tally: Tally, columns: Sequence[str], nulls: str, weights: str | None) -> CodedTable:
     """Apply the null policy to the rows of the named columns and of the weights, and code them."""
     run, n, held = active_run(), tally.n, _columns_of(tally, columns, weights)
+    before, policy = tally.dropped or 0, checked_nulls(nulls) if tally.dropped is None else "drop"
     del tally
     records = _records(n, held)
     if not records:
         raise EmptyDataError.no_records(place)
-    kept = _kept({name: held[name] for name in columns}, n, checked_nulls(nulls))
+    kept = _kept({name: held[name] for name in columns}, n, policy)
     if kept is not None:
         mask = pl.Series(kept)
         held, n = {name: column.filter(mask) for name, column in held.items()}, None if n is None else n[kept]
     left = _records(n, held)
     if not left:
-        raise EmptyDataError.no_records(place, dropped=records)
+        raise EmptyDataError.no_records(place, dropped=before + records)
     shares = None if weights is None else _checked_weights(held[weights], n, weights)
     coded = {}
     for name in dict.fromkeys(columns):
         run.check()
         coded[name] = _coded(name, held.pop(name))  # one form of a column at a time
-    return CodedTable(tuple(coded[name] for name in columns), left, records - left, shares, n)
+    return CodedTable(tuple(coded[name] for name in columns), left, before + records - left, shares, n, policy)
 
 
 def _columns_of(tally: Tally, columns: Sequence[str], weights: str | None) -> dict[str, pl.Series | Listed]:
@@ -363,9 +368,9 @@ class TallySource(Source):
     of_counts = True
     in_hand = False
 
-    def __init__(self, place: str, tally: Tally) -> None:
+    def __init__(self, place: str, tally: Tally, nulls: str = "category") -> None:
         super().__init__(place, tally.frame.columns)
-        self._tally = tally
+        self._tally, self.nulls, self.dropped = tally, nulls, tally.dropped or 0
 
     def require_records(self) -> NoReturn:
         """Refuse, because there are none."""
@@ -376,7 +381,7 @@ class TallySource(Source):
 
     def _count(self, columns: Sequence[str]) -> Tally:
         frame = self._tally.frame
-        return Tally(pl.DataFrame({name: frame.get_column(name) for name in columns}), self._tally.n)
+        return Tally(pl.DataFrame({name: frame.get_column(name) for name in columns}), self._tally.n, self._tally.dropped)
 
 
 class FilledSource(Source):
@@ -387,7 +392,7 @@ class FilledSource(Source):
         self._source, self._lacking, self._like = source, set(lacking), like
         self.can_count, self.of_counts = source.can_count, source.of_counts
         self.in_hand, self.ordered = source.in_hand, source.ordered
-        self.connected = source.connected
+        self.connected, self.nulls, self.dropped = source.connected, source.nulls, source.dropped
 
     def held(self, given: Any = None) -> AbstractContextManager[Any]:
         """Keep the connection of the underlying source."""
@@ -405,7 +410,7 @@ class FilledSource(Source):
 
     def _with_nulls(self, tally: Tally, columns: Sequence[str]) -> Tally:
         empty = pl.Series("values", [], dtype=pl.String)
-        return Tally(self._filled(tally.frame, columns, dict.fromkeys(self._lacking, empty)), tally.n)
+        return Tally(self._filled(tally.frame, columns, dict.fromkeys(self._lacking, empty)), tally.n, tally.dropped)
 
     def _present(self, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if name not in self._lacking] or list(self._source.names[:1])
@@ -415,7 +420,9 @@ class FilledSource(Source):
         return pl.DataFrame({name: like[name].clear(rows) if name in like else frame[name] for name in columns})
 
 
-def counted_source(columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64]) -> TallySource:
+def counted_source(
+    columns: Mapping[str, tuple[Sequence[Any], NDArray[Any]]], n: NDArray[np.int64], nulls: str = "category", dropped: int = 0
+) -> TallySource:
     """Return counted combinations, given by the values and codes of each column, as data that can be counted again."""
     frame = pl.DataFrame({name: column_of_objects("values", values).gather(codes) for name, (values, codes) in columns.items()})
-    return TallySource("the count table", Tally(frame, n))
+    return TallySource("the count table", Tally(frame, n, dropped if nulls == "drop" else None), nulls)

@@ -73,6 +73,8 @@ class CodedTable:
         The columns, each with one code per row.
     records, dropped
         The numbers of records kept, and of those that the null policy dropped.
+    nulls
+        The null policy.
     weights
         The sampling weight of one record of each row; None: all have the same weight.
     n
@@ -84,6 +86,7 @@ class CodedTable:
     dropped: int = 0
     weights: NDArray[np.float64] | None = None
     n: NDArray[np.int64] | None = None
+    nulls: str = "category"
 
     @property
     def mass(self) -> NDArray[np.float64] | None:

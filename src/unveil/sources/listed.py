@@ -33,10 +33,13 @@ class Tally:
         One row per combination; the counts of repeated combinations are added up.
     n
         The number of records of each row; None: one each, because the rows are the records themselves.
+    dropped
+        The number of records that were left out when the rows were counted; None: records with nulls are among the rows.
     """
 
     frame: pl.DataFrame
     n: NDArray[np.int64] | None = None
+    dropped: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +101,7 @@ class ListedTally(Tally):
     def __init__(self, columns: Mapping[str, Listed], n: NDArray[np.int64]) -> None:
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "n", n)
+        object.__setattr__(self, "dropped", None)
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -182,7 +182,8 @@ class Tables:
 
     def _wider(self, question: _Question) -> CodedTable | None:
         """Return the smallest table that answers a question, if there is one."""
-        answers = [table for known, table in self._tables.items() if question.within(known, table.dropped)]
+        before = self.source.dropped
+        answers = [table for known, table in self._tables.items() if question.within(known, table.dropped - before)]
         wider = min(answers, key=lambda table: len(table.columns[0].codes), default=None)
         return wider if wider is None or question.weights is not None else replace(wider, weights=None)
 
@@ -194,7 +195,7 @@ class Tables:
                 self._left, self._tables[question] = self._left - size, coded_
             return coded_
         counts = count_table(coded_)
-        table = coded_each([counts], coded_.dropped)[0]
+        table = coded_each([counts])[0]
         self._keep(question, table, counts)
         return table
 

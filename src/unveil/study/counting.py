@@ -96,6 +96,7 @@ def _with_amounts(
         columns = [Column(coded.name, coded.values) for coded in table.columns]
         codes = [coded.codes for coded in table.columns]
         n = np.ones(len(codes[0]), dtype=np.int64) if table.n is None else table.n
-        counts = Counts(tuple(columns), tuple(codes), n, None, {name: amounts}).regrouped(columns, codes).in_order()
+        cells = Counts(tuple(columns), tuple(codes), n, None, {name: amounts}, table.nulls, table.dropped)
+        counts = cells.regrouped(columns, codes).in_order()
         known |= counts.amounts
     return replace(counts, amounts=known)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unveil.attributes import Nulls, Standing, checked_nulls
+from unveil.counts import Counts
 from unveil.errors import ArgumentError, NullsError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
@@ -184,7 +185,8 @@ def stated(
     if study is None:
         standing = getattr(data, "standing", None)
         said = standing if isinstance(standing, Standing) else Standing()
-        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(nulls or "category"), data, said)
+        policy = data.nulls if isinstance(data, Counts | Source) and (nulls is None or data.nulls == "drop") else nulls
+        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(policy or "category"), data, said)
     known = {name: one for name in columns if name not in own_hierarchies and (one := study.hierarchy(name)) is not None}
     ordered = {name: study.orders[name] for name in columns if name in study.orders and name not in (*known, *own_hierarchies)}
     blocks = study.blocks(columns) if partitions is None else {}

@@ -197,7 +197,7 @@ class Study:
         for column, one in attributes.items():
             for name, block in one.partitions.items():
                 views.setdefault(name, {})[column] = block
-        nulls = meant.get("nulls") or ("category" if project is None else project.data.nulls)
+        nulls = meant.get("nulls") or (source.nulls if project is None else project.data.nulls)
         checked = Meaning.of(source.names, meant)
         if not partial:
             for what in (checked.partitions, checked.hierarchies, checked.orders):
@@ -222,7 +222,8 @@ class Study:
 
     def _hold(self, values: Mapping[str, Any]) -> None:
         """Set the fields, and the attributes that follow from them."""
-        source, roles, nulls = values["source"], values["roles"], values["nulls"]
+        source, roles = values["source"], values["roles"]
+        nulls = "drop" if source.nulls == "drop" else values["nulls"]
         known = {} if values["project"] is None else values["project"].attributes
         facts = {name: getattr(roles, name) for name in ROLE_ARGUMENTS} | {
             "place": source.place,
@@ -231,7 +232,7 @@ class Study:
             "policy": "category" if nulls == "wildcard" else nulls,
             "missing_is_sensitive": tuple(name for name, one in known.items() if one.missing_is_sensitive),
         }
-        for name, value in (*values.items(), *facts.items()):
+        for name, value in (*values.items(), *facts.items(), ("nulls", nulls)):
             object.__setattr__(self, name, value)
 
     @property

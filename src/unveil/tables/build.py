@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +137,11 @@ def _amounts_at_source(
     """Return the amounts as computed by the source; None if its records have to be read."""
     if what.holding is not None:
         return holdings(source, names, what, nulls)
-    if nulls == "category" and what.columns == [what.value] and (known := _known(data, names, str(what.value))) is not None:
+    if (
+        nulls in ("category", source.nulls)
+        and what.columns == [what.value]
+        and (known := _known(data, names, str(what.value))) is not None
+    ):
         return known
     return amounts(source, names, what, top, nulls) if what.columns else None
 
@@ -149,7 +154,7 @@ def _grouped(read: CodedTable) -> CodedTable:
     codes, n = tally([one.codes for one in read.columns], sizes)
     pairs = zip(read.columns, codes, strict=True)
     columns = tuple(Coded(one.name, one.values, some.astype(one.codes.dtype)) for one, some in pairs)
-    return CodedTable(columns, read.records, read.dropped, n=n)
+    return replace(read, columns=columns, n=n)
 
 
 def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None:
@@ -159,7 +164,7 @@ def _known(data: Data, names: Sequence[str], value: str) -> Contributions | None
     counts = data.over(names)
     pairs = zip(counts.columns, counts.codes, strict=True)
     spans = tuple(Coded(one.name, one.values, codes.astype(np.uint64)) for one, codes in pairs)
-    coded = CodedTable(spans, counts.records, n=counts.n)
+    coded = CodedTable(spans, counts.records, counts.dropped, None, counts.n, counts.nulls)
     known = counts.amounts[value]
     return Contributions(coded, known.total, known.size, known.top, bool((known.total < known.size).any()))
 
