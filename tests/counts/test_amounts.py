@@ -97,3 +97,10 @@ def test_what_amounts_cannot_do_is_said() -> None:
 def test_no_columns_cannot_be_counted(amounts: Any) -> None:
     with pytest.raises(ArgumentError, match="no columns are named to count"):
         unveil.count(pl.DataFrame({"x": [1, 2]}), [], amounts=amounts)
+
+
+def test_several_amounts_are_those_of_the_same_records() -> None:
+    frame = pl.DataFrame({"a": ["x", "x", "y", "z"], "v": [1, 2, None, 3], "w": [1, 2, 3, None]})
+    counts = unveil.count(frame, "a", amounts=["v", "w"], nulls="drop")
+    cells = [{"a": "x", "n": 2, **{f"amounts of {name}": {"sum": 3.0, "largest": [2.0, 1.0, 0.0, 0.0, 0.0]} for name in "vw"}}]
+    assert counts.to_dict() == {"columns": ["a"], "records": 2, "nulls": "drop", "dropped": 2, "cells": cells}

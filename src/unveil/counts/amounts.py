@@ -60,10 +60,12 @@ class Amounts:
         return [{"sum": total, "largest": top} for total, top in zip(self.total.tolist(), self.top.tolist(), strict=True)]
 
 
-def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, top: int) -> tuple[CodedTable, Amounts]:
+def amounts_of(
+    data: Data, columns: Sequence[str], value: str, *, nulls: str, top: int, beside: Sequence[str] = ()
+) -> tuple[CodedTable, Amounts]:
     """Return combinations of columns, which may be repeated, with the amounts of each.
 
-    An engine computes both itself; other data is read record by record.
+    An engine computes both itself; other data is read record by record. The null policy is applied to the columns `beside`, too.
     """
     from unveil.sources.amounts import Contribution, amounts  # most calls count, and add up nothing
 
@@ -71,10 +73,10 @@ def amounts_of(data: Data, columns: Sequence[str], value: str, *, nulls: str, to
     there = amounts(source, columns, Contribution(value), top) if nulls == "category" else None
     if there is not None:
         return there.table, Amounts(there.total, there.size, there.top)
-    read = tallied(source, [*columns, value], nulls=nulls)
+    read = tallied(source, [*columns, *beside, value], nulls=nulls)
     x = numbers_of(read.columns[-1])
     n = np.ones(len(x), dtype=np.int64) if read.n is None else read.n
-    table = replace(read, columns=read.columns[:-1], n=n)
+    table = replace(read, columns=read.columns[: len(columns)], n=n)
     tops = np.where(np.arange(top) < n[:, None], np.abs(x)[:, None], 0.0)
     return table, Amounts(x * n, np.abs(x) * n, tops)
 

@@ -92,7 +92,8 @@ def _with_amounts(
         raise ArgumentError(f"column {shown(twice[0])} is counted over, so it cannot be an amount too; name it once.")
     known: dict[str, Amounts] = {}
     for name in values:
-        table, amounts = amounts_of(data, names, name, nulls=nulls, top=top)
+        others = [one for one in values if one != name] if nulls == "drop" else ()  # else the values would be of other records
+        table, amounts = amounts_of(data, names, name, nulls=nulls, top=top, beside=others)
         columns = [Column(coded.name, coded.values) for coded in table.columns]
         codes = [coded.codes for coded in table.columns]
         n = np.ones(len(codes[0]), dtype=np.int64) if table.n is None else table.n
