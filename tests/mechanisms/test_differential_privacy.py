@@ -19,7 +19,7 @@ from scipy import stats
 
 import unveil
 from unveil import mechanisms
-from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError
+from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, NullsError, UnsupportedDataError
 from unveil.mechanisms.differential_privacy.accounting import concentration
 from unveil.mechanisms.differential_privacy.budget import gaussian_delta
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
@@ -342,3 +342,20 @@ def test_a_condition_on_a_null_of_any_library_counts_the_nulls(null: Any) -> Non
     table = pd.DataFrame({"a": pd.Series(["x", None, "y", None, "x"], dtype=object)})
     assert mechanisms.dp_count(table, where={"a": null}, epsilon=100.0).value == 2
     assert mechanisms.dp_count(table, where={"a": ["y", null]}, epsilon=100.0).value == 3
+
+
+def test_counts_are_enough_to_count() -> None:
+    frame = pl.DataFrame({"who": [1, 1, 1, 2, 2, 3], "x": list("aabaab"), "y": range(6)})
+    counts = unveil.count(frame, ["who", "x"])
+    for where in ({}, {"x": "a"}, {"x": ["c"]}, {"who": 1, "x": lambda x: x == "b"}):
+        for unit in ({}, *({"person": "who", "contribution": most} for most in (1, 2, 3))):
+            exact = [mechanisms.dp_count(one, where, epsilon=100, **unit).value for one in (frame, counts, unveil.Study(counts))]
+            assert exact[0] == exact[1] == exact[2]
+    told = mechanisms.dp_count(unveil.Study(counts, person="who"), epsilon=1).to_dict()
+    assert (told["settings"]["protects"], told["spent"][0]["sensitivity"]) == ("person", 1)
+    with pytest.raises(ColumnNotFoundError):
+        mechanisms.dp_count(unveil.count(frame, "x"), epsilon=1, person="who")
+    with pytest.raises(NullsError, match="has nulls"):
+        mechanisms.dp_count(unveil.count(frame.with_columns(who=None), ["who", "x"]), epsilon=1, person="who")
+    with pytest.raises(UnsupportedDataError, match="has no records"):
+        mechanisms.dp_sum(counts, "who", bounds=(0, 3), epsilon=1)

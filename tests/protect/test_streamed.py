@@ -14,7 +14,14 @@ import pytest
 import unveil
 from helpers import limited
 from unveil.cli import run
-from unveil.errors import ArgumentError, DataChangedError, ModelNotMetError, OutputError
+from unveil.errors import (
+    ArgumentError,
+    ColumnNotFoundError,
+    DataChangedError,
+    ModelNotMetError,
+    OutputError,
+    UnsupportedDataError,
+)
 from unveil.models import KAnonymity, TCloseness
 from unveil.sources.batches import rewriting
 
@@ -353,3 +360,22 @@ def test_a_file_that_lost_a_column_has_changed(tmp_path: Path, form: str, lost: 
     with pytest.raises(DataChangedError, match="the data changed between its count and its release"):
         unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, suppression=0.1, objective=losing, keep="row")
     assert not out.exists()
+
+
+@pytest.mark.parametrize("nulls", ["category", "drop"])
+def test_a_dry_run_needs_no_more_than_counts(nulls: str, tmp_path: Path) -> None:
+    names = [*KEYS, "occupation", "race"]
+    how: dict[str, Any] = {"suppression": 0.02, "identifiers": "race"}
+    models = [KAnonymity(5), TCloseness("occupation", 0.6)]
+    table = ADULT.select(names)
+    counts = unveil.count(table.drop_nulls() if nulls == "drop" else table, names, nulls=nulls)
+    dry = unveil.anonymize(counts, KEYS, models, dry_run=True, **how)
+    whole = unveil.anonymize(table, KEYS, models, dry_run=True, nulls=nulls, **how)
+    there, here = ({**one.to_dict(), "seconds": 0} for one in (dry, whole))
+    assert there == here
+    assert not list(tmp_path.iterdir())
+    for place in (None, tmp_path / "x.csv"):
+        with pytest.raises(UnsupportedDataError, match="a count table has no records"):
+            unveil.anonymize(counts, KEYS, models, out=place, **how)
+    with pytest.raises(ColumnNotFoundError):
+        unveil.anonymize(counts, ["age", "relationship"], models, dry_run=True)

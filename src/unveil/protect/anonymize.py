@@ -44,6 +44,7 @@ from unveil.search.lattice.objectives import Candidate
 from unveil.search.request import Request, Wanted, request_of, require_apart, wanted_of
 from unveil.search.splitting.mondrian import groups_by_mondrian
 from unveil.sources import Data, open_source
+from unveil.sources.base import TallySource
 from unveil.sources.batches.counting import StreamSource
 from unveil.sources.batches.rewriting import BatchedRecords
 from unveil.sources.engines.address import Address, parse
@@ -117,7 +118,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
         engine has none.
     dry_run
-        Whether to say what would be done without writing anything; of data that is streamed or in an engine, no record is read.
+        Whether to say what would be done without writing anything; of data that is streamed or in an engine, no record is read,
+        and counts of the columns named here are enough.
     spreadsheet_safe
         Whether texts that a spreadsheet would take for formulas get an apostrophe before them (text files only).
     hierarchies
@@ -199,7 +201,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
     _require_own_columns(options, wanted)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
-    table: Any = _stream_of(wanted, options) if dry_run or out is not None else None
+    table: Any = _stream_of(wanted, options, unread=dry_run) if dry_run or out is not None else None
     write = None if table is None else _checked_stream(table, to, chance, options.identifiers, wanted)
     if table is None:
         _require_file(to, data)
@@ -242,12 +244,14 @@ def _release(choice: Choice, to: Destination, write: Write | None, options: Opti
     return release
 
 
-def _stream_of(wanted: Wanted, options: Options) -> BatchedRecords | None:
-    """Return the records as a stream if they are streamed or in an engine; None if they must be read into memory."""
+def _stream_of(wanted: Wanted, options: Options, *, unread: bool) -> BatchedRecords | None:
+    """Return the records as a stream if they are streamed, in an engine or only counted; None if they must be read."""
     said = wanted.said
     here = bool(options.pseudonyms) or said.population is not None or said.standing.person is not None
     source = None if here or isinstance(said.data, Microdata) else open_source(said.data)
-    return BatchedRecords(source, source.names) if isinstance(source, StreamSource | EngineSource) else None
+    if isinstance(source, StreamSource | EngineSource) or (unread and isinstance(source, TallySource)):
+        return BatchedRecords(source, source.names)
+    return None
 
 
 def _checked_stream(

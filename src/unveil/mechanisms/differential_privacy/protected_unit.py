@@ -90,6 +90,13 @@ class Unit:
         persons, random = self._persons(records), (chance or chance_of()).draws("records of a person")
         return watched(len(persons), lambda: self._drawn(persons, random))
 
+    def number(self, cells: Microdata, n: NDArray[np.int64]) -> int:
+        """Return how many records count, if `n` of them have the values of each cell."""
+        if self.person is None:
+            return int(n.sum())
+        of_person = np.bincount(self._persons(cells), weights=n)
+        return int(np.minimum(of_person, self.contribution).sum())
+
     def _drawn(self, persons: NDArray[np.int64], random: np.random.Generator) -> NDArray[np.int64]:
         shuffled = random.permutation(len(persons))
         by_person = shuffled[np.argsort(persons[shuffled], kind="stable")]

@@ -25,6 +25,7 @@ from unveil.mechanisms.differential_privacy.domains import checked_bounds, check
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
+from unveil.sources.base import source_of
 from unveil.sources.microdata import open_microdata
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def dp_count(
     Parameters
     ----------
     data
-        The records.
+        The records, or counts of the columns of the conditions and of the persons.
     where
         By column, a value, several values, or a function that returns whether a value matches; none: all records.
     epsilon
@@ -85,10 +86,9 @@ def dp_count(
     >>> 9770 < answer.value < 9790, answer.spent[0].scale
     (True, 0.02)
     """
-    unit, records = Unit.requested(data, person, contribution), open_microdata(data)
+    unit = Unit.requested(data, person, contribution)
     budget, why = Budget.requested(mechanism, epsilon, delta, FOR_ONE_NUMBER).least(unit.contribution, whole=True)
-    matched = records.taken(np.flatnonzero(matching(records, where or {})))
-    n, most = len(unit.kept(matched)), unit.contribution
+    n, most = _matching(data, where or {}, unit), unit.contribution
     notes = charged(ledger, "count", [loss_of(budget)], unit)
     (value,), spent = noisy("count", [n], budget, l1=most, l2=most)
     return Private("count", value, (spent,), {"where": sorted(where or {}), **unit.settings}, (*answer_notes(unit), *why, *notes))
@@ -236,6 +236,20 @@ def dp_histogram(  # noqa: PLR0913 - what to count, and whom to protect
     settings = {"bins": len(labels), **unit.settings, "nulls": nulls}
     bins = dict(zip(labels, counts, strict=True))
     return Private(f"histogram of {attribute}", bins, (spent,), settings, (*answer_notes(unit), *notes))
+
+
+def _matching(data: Data, where: Query, unit: Unit) -> int:
+    """Return the number of records that match and count, from counts if that is what the data is."""
+    source = source_of(data)
+    if source is None or not source.of_counts:
+        records = open_microdata(data)
+        return len(unit.kept(records.taken(np.flatnonzero(matching(records, where)))))
+    named = [*where, *(() if unit.person is None else (unit.person,))]
+    tally = source.count(list(dict.fromkeys(named)) or source.names[:1])
+    cells = open_microdata(tally.frame)
+    rows = np.flatnonzero(matching(cells, where))
+    n = np.ones(cells.records, dtype=np.int64) if tally.n is None else tally.n
+    return unit.number(cells.taken(rows), n[rows])
 
 
 def _bounded(

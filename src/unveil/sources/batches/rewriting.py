@@ -21,7 +21,7 @@ import polars as pl
 from unveil.errors import DataChangedError
 from unveil.output import atomic_write, failures_reported, hidden_folder, together
 from unveil.run import active_run
-from unveil.sources.base import Source, Tally
+from unveil.sources.base import Source, Tally, TallySource
 from unveil.sources.batches.counting import StreamSource, is_parquet
 from unveil.sources.batches.reading import IrregularTextError, ParquetFiles, TextFile
 from unveil.sources.engines.table import EngineSource
@@ -42,14 +42,14 @@ class BatchedRecords:
     Attributes
     ----------
     source
-        The source of the records.
+        The source of the records; counts are enough as long as nothing is rewritten.
     names
         The columns to read.
     records
         The number of records; 0 until they are counted.
     """
 
-    source: StreamSource | EngineSource
+    source: StreamSource | EngineSource | TallySource
     names: tuple[str, ...]
     records: int = 0
 
@@ -76,7 +76,7 @@ class BatchedRecords:
 
         The files of a folder are hashed with their relative paths, which may hold values.
         """
-        if isinstance(self.source, EngineSource):
+        if not isinstance(self.source, StreamSource):
             raise TypeError("records of an engine have no order, so their draws cannot be repeated")
         stream = self.source.stream
         files = ParquetFiles.at(stream.path).paths if is_parquet(stream.path) else (stream.path,)
@@ -94,6 +94,8 @@ class BatchedRecords:
         if isinstance(self.source, EngineSource):
             yield from self.source.batches(self.names)
             return
+        if isinstance(self.source, TallySource):
+            self.source.require_records()
         stream = self.source.stream
         if is_parquet(stream.path):
             held = ParquetFiles.at(stream.path)
