@@ -6,14 +6,17 @@ import time
 from collections import Counter
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import unveil
 from unveil.attacks.linkage.fellegi_sunter import Fit, decided, fitted
 from unveil.attacks.linkage.probabilistic import ProbabilisticLinkage, probabilistic_linkage
 from unveil.counts.agreement import BestOriginals, RecordCells, agreement_counts, bits_of
@@ -364,3 +367,28 @@ def test_large_tables_are_linked_in_seconds() -> None:
     assert time.perf_counter() - start < 15.0
     assert found.linked > 0.7
     assert found.matched + found.clerical + found.unmatched == 30_000**2
+
+
+def test_tables_and_studies_are_linked_as_their_codes_are(tmp_path: Path) -> None:
+    original = pl.DataFrame(
+        {"town": ["a", "a", "b", None], "age": [30, 31, 40, 41], "id": [1, 2, 3, 4], "kind": ["x", "y", "y", "x"]}
+    )
+    release = pl.DataFrame({"town": ["b", "a", "a", "b"], "age": ["40", "30", "31", "41"], "id": [9, 9, 9, 9]})
+    truth = [2, 0, 1, 3]
+    codes = [np.array([0, 0, 1, -1]), np.array([0, 1, 2, 3])], [np.array([1, 0, 0, 1]), np.array([2, 0, 1, 3])]
+    expected = probabilistic_linkage(*codes, truth).to_dict()
+    original.write_csv(tmp_path / "people.csv")
+    place = tmp_path / "unveil.toml"
+    place.write_text('[data]\npath = "people.csv"\n[attributes.town]\nrole = "key"\n[attributes.age]\nrole = "key"\n', "utf-8")
+    study = unveil.Study(original, identifiers="id")
+    for one, other in (
+        (study, release), (study, unveil.Study(release, key=["town", "age"])), (unveil.Study(original, key=["town", "age"]), release),
+        (original.drop("id"), release.drop("id").lazy()), (place, release),
+    ):  # fmt: skip
+        assert probabilistic_linkage(one, other, truth).to_dict() == expected
+    with pytest.raises(ArgumentError, match="both in the same form"):
+        probabilistic_linkage(original, codes[1], truth)
+    with pytest.raises(ArgumentError, match="no attribute to compare"):
+        probabilistic_linkage(original.select("kind"), release, truth)
+    with pytest.raises(EmptyDataError):
+        probabilistic_linkage(original, release.clear(), [])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import homogeneity_score
 
 import helpers
+import unveil
 from unveil.attacks.linkage.structure import (
     _Clusters,
     _direction,
@@ -281,3 +283,21 @@ def test_the_result_shows_itself() -> None:
     assert found.to_frame().columns == ["release", "original"]
     assert found.view().figures[0].value == found.inside
     assert repr(found) == "StructureLinkage(1.0000 in the matched cluster, chance 0.5556, 2 clusters, 30 records)"
+
+
+def test_tables_and_studies_are_linked_as_their_arrays_are() -> None:
+    frame = pl.DataFrame({"id": range(40), "wealth": [at % 5 * 2.5 for at in range(40)], "town": [None, *"abc"] * 10})
+    other = pl.DataFrame({"born": [date(2000, 1, 1 + at % 5) for at in range(40)], "who": range(40)})
+    codes = np.array([-1, 0, 1, 2] * 10)
+    days = np.array([float(at % 5) for at in range(40)])
+    expected = structure_linkage([frame["wealth"].to_numpy(), codes], [days], range(40)).sizes
+    for one, two in (
+        (unveil.Study(frame, key=["wealth", "town"]), unveil.Study(other, identifiers="who")),
+        (frame.drop("id"), other.drop("who")),
+        (unveil.Study(frame, person="id"), other.select("born").lazy()),
+    ):
+        assert structure_linkage(one, two, range(40)).sizes == expected
+    mixed = structure_linkage(unveil.Study(frame, identifiers="id"), [days], range(40))
+    assert mixed.sizes == expected
+    with pytest.raises(ArgumentError, match="no attribute to compare"):
+        structure_linkage(unveil.Study(other.select("who"), identifiers="who"), [days], range(40))

@@ -100,6 +100,7 @@ SOUGHT = "is what is looked for"
 NUMBERS = "numbers are put into blocks of as many records"
 SUPPRESSED = "a null of the release is a suppressed cell"
 LEFT_OUT = "nulls are left out, whatever a study says"
+APART = "the column of weights is not compared"
 LINKED_TOO = "records are linked whatever is null in them"
 
 
@@ -128,6 +129,7 @@ KEY_FILE = FOLDER / "key"
 KEY_FILE.write_bytes(b"k" * 40)
 NOISE: dict[str, Any] = {"attributes": ["age", "pay"]}
 LINKED = np.arange(N)
+CODED = ["age", "sex", "grade", "ill"]
 SEXES = {"sex": ["f", "m"]}
 MINIMAL = unveil.anonymize(PEOPLE, ["sex", "grade"], [KAnonymity(9)], hierarchies=TREES, seed=1, keep_order=True).data
 PUBLISHED = tables.table(PEOPLE, ["sex", "grade"]).suppress("threshold=5")
@@ -316,6 +318,18 @@ DOORS: dict[str, Door] = {
         REFUSED,
         FIRST,
         drop=REFUSED,
+    ),
+    "attacks.probabilistic_linkage": Door(
+        lambda data: attacks.probabilistic_linkage(data, OTHER[CODED], LINKED), REFUSED, weights=APART, drop=REFUSED
+    ),
+    "attacks.probabilistic_linkage:release_codes": Door(
+        lambda data: attacks.probabilistic_linkage(PEOPLE[CODED], data, LINKED), REFUSED, weights=APART, drop=SUPPRESSED
+    ),
+    "attacks.structure_linkage": Door(
+        lambda data: attacks.structure_linkage(data, OTHER, LINKED), REFUSED, weights=USED, drop=REFUSED
+    ),
+    "attacks.structure_linkage:release": Door(
+        lambda data: attacks.structure_linkage(PEOPLE, data, LINKED), REFUSED, weights=USED, drop=REFUSED
     ),
     "attacks.text_leaks": Door(lambda data: attacks.text_leaks(data, "items", known="ill"), REFUSED, drop=LEFT_OUT),
     "attacks.text_leaks:original": Door(

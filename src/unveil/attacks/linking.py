@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from unveil.attacks.attack_sections import StructureMatches
 from unveil.attacks.linkage.distance import Distance, distance_linkage
+from unveil.attacks.linkage.given import placed
 from unveil.attacks.linkage.intervals import Method, interval_disclosure
 from unveil.attacks.linkage.known_method import KnownMethod, linked_by_method
 from unveil.attacks.linkage.lines import LinkedAttribute
@@ -25,12 +25,11 @@ from unveil.attacks.linkage.linkage_sections import (
 )
 from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
-from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError, shown
+from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, UnveilError
 from unveil.formats import jsonable
-from unveil.partitions.generalised import point_of
 from unveil.results import Figures
 from unveil.run import Stages, active_run
-from unveil.sources import Coded, Data, Source, load
+from unveil.sources import Data, Source, load
 from unveil.sources.alignment import Alignment, align, common_codes
 from unveil.sources.opening import open_beside
 from unveil.study import ColumnPair, Pair
@@ -111,18 +110,7 @@ def _placed_columns(source: Source, identity: str) -> list[NDArray[Any]]:
     names = [name for name in source.names if name != identity]
     if not names:
         raise ArgumentError(f"{source.place} has no column but the id; there is no structure to link by.")
-    return [_placed(column, source.place) for column in load(source, names).columns]
-
-
-def _placed(column: Coded, place: str) -> NDArray[Any]:
-    """Return numbers and dates as numbers, NaN for a null, and other values as codes, -1 for a null."""
-    points = [math.nan if value is None else None if isinstance(value, str) else point_of(value) for value in column.values]
-    if any(point is not None and math.isinf(point) for point in points):
-        raise ArgumentError(f"{place}: column {shown(column.name)} holds an infinite number, which has no place among others.")
-    if None not in points:
-        return np.asarray(np.array(points, dtype=np.float64)[column.codes])
-    null = len(column.values) - 1 if column.values[len(column.values) - 1] is None else -1
-    return np.asarray(np.where(column.codes == null, -1, column.codes.astype(np.int64)))
+    return [placed(column, source.place) for column in load(source, names).columns]
 
 
 def _tried(way: Callable[[Stages], Figures], stage: str) -> Figures:

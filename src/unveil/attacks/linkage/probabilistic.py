@@ -19,6 +19,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_number, checked_share
 from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fitted, informed, links, share_of
+from unveil.attacks.linkage.given import codes_of_both
 from unveil.attacks.linkage.rates import PersonRates, Targets, checked_persons, checked_truth, share_bounds
 from unveil.counts.agreement import RecordCells, patterns_of
 from unveil.counts.grouping import Codes, summed
@@ -26,6 +27,7 @@ from unveil.formats import counted, jsonable, number
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View
 from unveil.run import looks
+from unveil.sources import Data
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -172,8 +174,8 @@ class ProbabilisticLinkage(Result):
 @looks
 @checked_arguments
 def probabilistic_linkage(
-    original_codes: Sequence[Codes],
-    release_codes: Sequence[Codes],
+    original_codes: Sequence[Codes] | Data,
+    release_codes: Sequence[Codes] | Data,
     truth: ArrayLike,
     *,
     false_matches: float = 0.01,
@@ -198,7 +200,9 @@ def probabilistic_linkage(
     Parameters
     ----------
     original_codes, release_codes
-        The attributes that both tables have, one array of codes each, over common values; -1 is a missing value.
+        The attributes that both tables have, one array of codes each, over common values; -1 is a missing value. Or both tables
+        as data of any kind: the key of their studies or, without a key, every common column but identifiers, weights, persons
+        and households. A generalised value agrees with nothing but itself.
     truth
         For each released record, the row of its original record; -1 if it has none. Used to score, not to link.
     false_matches
@@ -244,7 +248,7 @@ def probabilistic_linkage(
     ProbabilisticLinkage(0.7500 linked (0.1941 to 0.9937), chance 0.2500, 4 records)
     """
     _check_options(false_matches, false_nonmatches, iterations, tolerance)
-    cells = RecordCells.of(original_codes, release_codes)
+    cells = RecordCells.of(*codes_of_both(original_codes, release_codes))
     originals, releases = len(cells.of_original), len(cells.of_release)
     true, whose = checked_truth(truth, originals=originals, records=releases), checked_persons(persons, originals)
     counts = cells.pattern_counts()

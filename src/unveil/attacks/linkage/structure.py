@@ -25,28 +25,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil import __version__
-from unveil.arguments import checked_arguments, checked_array, checked_count, checked_seed
+from unveil.arguments import checked_arguments, checked_count, checked_seed
+from unveil.attacks.linkage.given import columns_of
 from unveil.attacks.linkage.rates import checked_truth, share_bounds
 from unveil.counts.grouping import summed, tally
-from unveil.errors import ArgumentError, EmptyDataError
-from unveil.fitting import fits
+from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
 from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
 from unveil.measures.interval import Interval
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
+from unveil.sources import Data
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Columns", "StructureLinkage", "structure_linkage"]
-
-Columns: TypeAlias = "NDArray[Any] | Sequence[NDArray[Any]]"
+__all__ = ["StructureLinkage", "structure_linkage"]
 
 _MOST_VALUES = 50
 """A category's values beyond this many most common ones count as one."""
@@ -155,9 +154,7 @@ class StructureLinkage(Result):
 
 @looks
 @checked_arguments
-def structure_linkage(
-    original: Columns, release: Columns, truth: ArrayLike, *, clusters: int = 5, seed: int = 0
-) -> StructureLinkage:
+def structure_linkage(original: Data, release: Data, truth: ArrayLike, *, clusters: int = 5, seed: int = 0) -> StructureLinkage:
     """Link the records of two tables that share no attribute, by their common structure, and score the links.
 
     Parameters
@@ -165,7 +162,8 @@ def structure_linkage(
     original, release
         The attributes of each table, which need not have anything in common: a list of arrays, one per attribute, in which
         floating point arrays are numbers (NaN: missing, placed at the mean) and others are codes of categories (-1: missing, a
-        value like any other), or one array of numbers with a column per attribute.
+        value like any other), or one array of numbers with a column per attribute. Or data of any kind: the key of a study or,
+        without a key, every column but identifiers, weights, persons and households; dates are numbers, too.
     truth
         For each released record, the row of its original record; -1 if it has none. Used to score, not to link.
     clusters
@@ -200,7 +198,7 @@ def structure_linkage(
     StructureLinkage(1.0000 in the matched cluster, chance 0.5556, 2 clusters, 6 records)
     """
     _check_options(clusters, seed)
-    run, tables = active_run(), [_columns_of(original, "original"), _columns_of(release, "release")]
+    run, tables = active_run(), [columns_of(original, "original"), columns_of(release, "release")]
     spaces = [_Space.of(columns) for columns in run.each("components", tables)]
     originals, releases = (len(space.scores) for space in spaces)
     true = checked_truth(_rows(truth), originals=originals, records=releases)
@@ -409,30 +407,6 @@ def _semantic_rate(
     entropy = entropy_bits(hidden)
     rate = max(0.0, 1.0 - conditional / entropy)
     return rate, adjusted_rate(rate, entropy, classes.astype(np.int64), hidden), None
-
-
-def _columns_of(table: Columns, name: str) -> list[NDArray[Any]]:
-    """Return the attributes of a table one by one, checked: floating point is a number, anything else a category."""
-    matrix = 2
-    if isinstance(table, np.ndarray):
-        if table.ndim != matrix or table.dtype.kind not in "fiub":
-            raise ArgumentError(f"the {name} table: one array holds numbers, a row per record and a column per attribute.")
-        columns = list(table.astype(np.float64).T)
-    elif not fits(table, Sequence[Any]):
-        raise ArgumentError(f"the {name} table: give one array of numbers, or a list of arrays, one for each attribute.")
-    else:
-        columns = [checked_array(f"an attribute of the {name} table", column) for column in table]
-    if not columns:
-        raise ArgumentError(f"the {name} table: there are no attributes.")
-    if any(column.ndim != 1 or column.dtype.kind not in "fiub" for column in columns):
-        raise ArgumentError(f"the {name} table: an attribute is one array, of numbers or of whole-number codes.")
-    if len({len(column) for column in columns}) > 1:
-        raise ArgumentError(f"the {name} table: its attributes have different numbers of records.")
-    if not len(columns[0]):
-        raise EmptyDataError.no_records(f"the {name} table")
-    if any(column.dtype.kind == "f" and np.isinf(column).any() for column in columns):
-        raise ArgumentError(f"the {name} table: an infinite number has no place among the others.")
-    return columns
 
 
 def _rows(truth: Any) -> NDArray[Any]:
