@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import sys
@@ -140,6 +141,22 @@ def test_a_mechanism_is_a_step_like_any_other() -> None:
     made = unveil.protect(PEOPLE, [unveil.Step("round_down", ["age"], {"step": 20})], keep_order=True)
     assert made.data["age"].to_list() == [age // 20 * 20 for age in PEOPLE["age"]]
     assert unveil.mechanisms.round_down(PEOPLE, "age", keep_order=True).data["age"][0] == 20.0
+
+
+def test_a_mechanism_is_listed_like_any_other(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(mechanisms._HOMES, "shifted", "noise")  # noqa: SLF001 - the one line
+    monkeypatch.setattr("unveil.mechanisms.noise.shifted", lambda data: data, raising=False)
+    assert run(["mechanisms", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["mechanisms"]
+    assert [*listed][-2:] == ["shifted", "round_down"]
+    assert listed["round_down"]["about"] == "Replace numbers by the multiple of a step below them"
+    assert (listed["shifted"]["about"], listed["shifted"]["perturbative"], listed["shifted"]["section"]) == (
+        "not stated",
+        None,
+        "-",
+    )
+    assert run(["mechanisms"]) == 0
+    assert "round_down" in capsys.readouterr().out
 
 
 FIRMS = pl.DataFrame(

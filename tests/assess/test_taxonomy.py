@@ -62,7 +62,7 @@ def test_the_page_holds_the_facts() -> None:
     for name, facts in FOUND.mechanisms.items():
         page = facts.page.removeprefix("mechanisms/") if facts.page.startswith("mechanisms/") else f"../{facts.page}"
         yes = {True: "yes", False: "no"}
-        cells = (f"[`{name}`]({page})", facts.about, facts.family, yes[facts.perturbative], yes[not facts.drawn], facts.data,
+        cells = (f"[`{name}`]({page})", facts.about, facts.family, yes[bool(facts.perturbative)], yes[not facts.drawn], facts.data,
                  facts.counters, facts.guarantee, facts.intruder, facts.section)  # fmt: skip
         assert f"| {' | '.join(cells)} |" in text
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unveil import mechanisms
 from unveil.mechanisms.facts import FACTS, RECODINGS, MechanismFacts
 from unveil.results import Figure, Result, Table, View
 
@@ -38,7 +39,10 @@ class Taxonomy(Result):
     def view(self) -> View:
         """Return the displayed view: one table of kinds, one of promises and of the knowledge left to an intruder."""
         items = self.mechanisms.items()
-        kinds = tuple((name, one.family, _yes(one.perturbative), _yes(not one.drawn), one.section) for name, one in items)
+        kinds = tuple(
+            (name, one.family, _yes(one.perturbative), _yes(None if one.drawn is None else not one.drawn), one.section)
+            for name, one in items
+        )
         tables = (
             Table(("mechanism", "what it does", "attributes"), tuple((name, one.about, one.data) for name, one in items)),
             Table(("mechanism", "kind", "perturbative", "deterministic", "thesis"), kinds, title="Kinds"),
@@ -56,7 +60,7 @@ class Taxonomy(Result):
 
 
 def taxonomy() -> Taxonomy:
-    """Return every protection with its facts: those found by search, then the mechanisms.
+    """Return every protection with its facts: those found by search, then the mechanisms, those of your own last.
 
     Examples
     --------
@@ -64,8 +68,9 @@ def taxonomy() -> Taxonomy:
     >>> kinds["microaggregate"].perturbative, kinds["microaggregate"].drawn, kinds["microaggregate"].section
     (True, False, '2.5.5')
     """
-    return Taxonomy({**RECODINGS, **FACTS})
+    added = [name for name in mechanisms.names() if name not in FACTS]
+    return Taxonomy({**RECODINGS, **FACTS, **{name: MechanismFacts.unstated(getattr(mechanisms, name)) for name in added}})
 
 
-def _yes(fact: bool) -> str:  # noqa: FBT001 - a fact, not a switch
-    return "yes" if fact else "no"
+def _yes(fact: bool | None) -> str:  # noqa: FBT001 - a fact, not a switch
+    return "not stated" if fact is None else "yes" if fact else "no"

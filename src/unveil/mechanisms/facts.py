@@ -9,12 +9,15 @@ records).
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 __all__ = ["FACTS", "RECODINGS", "MechanismFacts"]
 
 _NOTHING = "none: measure what it gives away"
+_UNSTATED = "not stated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class MechanismFacts:
     family
         "masking" of existing records, "synthetic" records, "answers" to queries, or "pseudonyms".
     perturbative, drawn
-        Whether released values may be false, and whether chance decides.
+        Whether released values may be false, and whether chance decides; None: not stated.
     data
         The types of attributes that it is suitable for.
     counters
@@ -42,14 +45,14 @@ class MechanismFacts:
     section
         The section of the thesis that describes it; "-" if there is none.
     page
-        The page of the documentation.
+        The page of the documentation; "-" if there is none.
     """
 
     home: str
     about: str
     family: str
-    perturbative: bool
-    drawn: bool
+    perturbative: bool | None
+    drawn: bool | None
     data: str
     counters: str
     guarantee: str
@@ -60,6 +63,15 @@ class MechanismFacts:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as they are written to JSON."""
         return {name: value for name, value in asdict(self).items() if name != "home"}
+
+    @classmethod
+    def unstated(cls, mechanism: Callable[..., Any]) -> MechanismFacts:
+        """Return what is known of a mechanism that was added without its facts: what its docstring says first."""
+        about = " ".join((inspect.getdoc(mechanism) or _UNSTATED).partition("\n\n")[0].split()).rstrip(".")
+        return cls(
+            home=mechanism.__module__, about=about, family=_UNSTATED, perturbative=None, drawn=None, data=_UNSTATED,
+            counters=_UNSTATED, guarantee=_UNSTATED, intruder=_UNSTATED, section="-", page="-",
+        )  # fmt: skip
 
 
 def _recoding(about: str, intruder: str, section: str, page: str) -> MechanismFacts:
