@@ -35,6 +35,8 @@ _SAID = [
 ]
 _QUOTED = re.compile(r"'([^'\n]*)'")
 _SHORTEST_PIECE = 4
+_OURS = "unveil"
+"""The name of the program, which a hint may say, and which a user of a database may have, too."""
 
 
 def without_credentials(named: object) -> str:
@@ -76,9 +78,9 @@ def hidden_in_message(message: str, words: Iterable[str] = ()) -> str:
     place, colon, rest = message.partition(": ")
     message = _QUOTED.sub(lambda name: f"'{without_credentials(name[1])}'", without_credentials(place) + colon + rest)
     message = _hidden(message, _SAID)
-    for piece in sorted(pieces, key=len, reverse=True):
+    for piece in sorted(pieces - {_OURS}, key=len, reverse=True):
         message = message.replace(piece, HIDDEN)
-    return message
+    return _QUOTED.sub(lambda name: name[0].replace(_OURS, HIDDEN), message) if _OURS in pieces else message
 
 
 def _hidden(text: str, rules: list[tuple[re.Pattern[str], str]]) -> str:

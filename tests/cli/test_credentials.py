@@ -203,3 +203,10 @@ def test_an_error_can_be_sent_to_another_process() -> None:
     error = DataNotFoundError(f"pg//u:{SECRET}@h: there is no such file.")
     again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert str(again) == str(error) == "pg//***@h: there is no such file."
+
+
+def test_a_user_with_the_name_of_the_program_hides_no_hint() -> None:
+    words = ["anonymize", "postgresql://unveil:hunter2@h/d?table=t", "--key", "a"]
+    said = "column 'unveil' not found in 'postgresql://unveil:hunter2@h/d?table=t'. Hint: unveil init 'hunter2' starts a project"
+    masked = hidden_in_message(said, words)
+    assert masked == "column '***' not found in 'postgresql://***@h/d?table=t'. Hint: unveil init '***' starts a project"

@@ -12,7 +12,6 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count, checked_size, checked_word
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, shown
-from unveil.formats import counted
 from unveil.mechanisms.coincidence import equal_to_others
 from unveil.mechanisms.columns import Chosen, choose
 from unveil.mechanisms.copying import by_chance, drawn_without_copies
@@ -34,10 +33,6 @@ __all__ = ["synthesize"]
 _MOST_NAMES = 1_000
 """A tree that distinguishes more names than this takes too much memory, and such names identify people."""
 _LEAST_LEAF = 5
-_LEFT = (
-    "{} equal a unique original one and are not drawn again, because much of what the trees generate matches a real person: "
-    "group values, or synthesise fewer attributes."
-)
 _UNBOUNDED = (
     "Without differential privacy, nothing bounds what synthetic records say about the original ones: measure the release."
 )
@@ -176,7 +171,16 @@ def _drawn(
         own = chosen.column(name)
         columns[name] = taken_smoothed(own, rows[:, at], random) if settings["smooth"] else taken(own, rows[:, at])
     left = int(figures.get("copies_left", 0))
-    return columns, figures, (_LEFT.format(counted(left, "record")),) if left else ()
+    return columns, figures, (_copies_left(left),) if left else ()
+
+
+def _copies_left(left: int) -> str:
+    """Return the note on records that equal a unique original one although they should not."""
+    subject, verb = ("1 record equals", "is") if left == 1 else (f"{left:,} records equal", "are")
+    return (
+        f"{subject} a unique original one and {verb} not drawn again, because much of what the trees generate matches a real "
+        "person: group values, or synthesise fewer attributes."
+    )
 
 
 def _attribute(chosen: Chosen, name: str, *, smooth: bool) -> LearntAttribute:
