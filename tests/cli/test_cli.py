@@ -298,7 +298,7 @@ def test_help_ends_in_an_example_that_runs(
     ],
 )
 def test_a_seed_below_zero_is_refused(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--seed takes a number of at least 0" in complaint(capsys, *arguments, "--seed", "-1")
+    assert "--seed is -1; it must be at least 0." in complaint(capsys, *arguments, "--seed", "-1")
 
 
 def test_an_interrupt_while_the_program_is_still_loading_ends_it_cleanly() -> None:

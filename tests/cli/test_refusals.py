@@ -14,10 +14,14 @@ from unveil.cli import run
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("measure paper-2 --key Age* --k few", "--k takes a whole number (try: unveil measure --help)"),
-        ("measure paper-2 --key Age* --k 0", "--k takes a number of at least 1 (try: unveil measure --help)"),
-        ("dr paper-2 --key Age* --confidence high", "--confidence takes a number (try: unveil dr --help)"),
-        ("app --port 70000", "--port takes a number of at most 65535 (try: unveil app --help)"),
+        ("measure paper-2 --key Age* --k few", "--k must be a whole number, not a text."),
+        ("measure paper-2 --key Age* --k 0", "--k is 0; it must be at least 1."),
+        ("dr paper-2 --key Age* --confidence high", "--confidence must be a number, not a text."),
+        ("app --port 70000", "--port is 70,000; it must be at most 65,535."),
+        ("measure paper-2 --key Age* --k 1.5", "--k must be a whole number, not a float."),
+        ("attack paper-2 paper-2 --same-order --seed=-1", "--seed is -1; it must be at least 0."),
+        ("scan paper-2 --key Age* --max-size -1", "--max-size is -1; it must be at least 1."),
+        ("watch paper-2 --key Age* --window 0", "--window is 0; it must be from 1 to "),
         ("anonymize paper-2 --out release", "the file name 'release' does not end in a release's form; it must be one of: .csv"),
         (
             "table paper-2 --by Disease --rule threshold=3 --zeros keep",

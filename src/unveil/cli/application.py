@@ -269,6 +269,8 @@ _NAMED_FIRST = re.compile(r"^[a-z_]+(?= '.*' is unknown; | is [^;]*; it must )",
 _ENDINGS = (("y", "ies"), ("", "s"))
 """The endings that turn the name of a repeatable option into that of its argument."""
 _WHOLE = "the whole answer has"
+_ARGUMENTS = {"size": "window"}
+"""Arguments whose option has another name, where a verb has that option."""
 
 
 def remember_options(parameters: Iterable[Any]) -> None:
@@ -281,7 +283,8 @@ def remember_options(parameters: Iterable[Any]) -> None:
         for ending, plural in _ENDINGS
         if one.endswith(ending)
     }
-    _arguments_options.set(several | options)
+    others = {argument: options[option] for argument, option in _ARGUMENTS.items() if option in options}
+    _arguments_options.set(others | several | options)
 
 
 def said_in_options(text: str) -> str:

@@ -12,23 +12,21 @@ import select
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import unveil
+from unveil.arguments import shown_number
 from unveil.cli.process import StoppedError, ending, turned_away, was_heard
 from unveil.errors import CancelledError, ModelNotMetError, UnveilError
+from unveil.fitting import kind_of
 from unveil.output import placed
 
 __all__ = ["explained"]
 
 _NOT_MET, _BAD_INPUT, _UNEXPECTED, _CANCELLED = 1, 2, 3, 130
 _WRONG_VALUE = re.compile(r"Invalid value for '([^']+)': (?:Value error, )?(.*)", re.DOTALL)
-_TAKES = {
-    "Input should be a valid integer, unable to parse string as an integer": "a whole number",
-    "Input should be a valid number, unable to parse string as a number": "a number",
-    "Input should be greater than or equal to ": "a number of at least ",
-    "Input should be less than or equal to ": "a number of at most ",
-}
-"""The refusals of a value that is not a number, or out of range, and the values that the option accepts."""
+_KINDS = {"int_parsing": "a whole number", "float_parsing": "a number"}
+"""The refusals of a value that is not a number, and what the option accepts."""
 _SCARCE = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -74,6 +72,8 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, UnveilError):
         return said_in_options(str(error)), _NOT_MET if isinstance(error, ModelNotMetError) else _BAD_INPUT
     if isinstance(error, TyperException):
+        if refusal := _wrong_number(error.format_message(), error.__cause__):
+            return refusal, _BAD_INPUT
         context = getattr(error, "ctx", None)  # of the verb whose options were being read
         return (
             f"{_plain(error.format_message()).removesuffix('.')} (try: {context.command_path if context else 'unveil'} --help)",
@@ -83,14 +83,36 @@ def _foreseen(error: BaseException) -> tuple[str, int] | None:
 
 
 def _plain(message: str) -> str:
-    """Return the problem of a value in the words of the other messages."""
+    """Return the problem of a value without the words of the parser around it."""
     named = _WRONG_VALUE.fullmatch(message)
-    if named is None:
-        return message
-    option, why = named[1], named[2]
-    return next(
-        (f"{option} takes {words}{why.removeprefix(begun)}" for begun, words in _TAKES.items() if why.startswith(begun)), why
-    )
+    return message if named is None else named[2]
+
+
+def _wrong_number(message: str, cause: Any) -> str | None:
+    """Return the refusal of a value that is no number, or out of range, as the library words it; None for any other problem."""
+    named = _WRONG_VALUE.fullmatch(message)
+    if named is None or not hasattr(cause, "errors"):
+        return None
+    problem = cause.errors()[0]
+    if kind := _KINDS.get(problem["type"]):
+        return f"{named[1]} must be {kind}, not {_kind_of_text(problem['input'])}."
+    for word, bound in (("at least", "ge"), ("at most", "le")):
+        if bound in problem.get("ctx", {}):
+            return f"{named[1]} is {shown_number(_number(problem['input']))}; it must be {word} {problem['ctx'][bound]:,}."
+    return None
+
+
+def _number(text: str) -> float:
+    """Return the number that a text holds, whole if it is written like that."""
+    return int(text) if text.strip().lstrip("+-").replace("_", "").isdigit() else float(text)
+
+
+def _kind_of_text(text: str) -> str:
+    """Return the kind of what a text holds: a number, or any other text."""
+    try:
+        return kind_of(_number(text))
+    except ValueError:
+        return kind_of(text)
 
 
 def _scarce(error: BaseException) -> tuple[str, int] | None:
