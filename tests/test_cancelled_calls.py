@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ import pytest
 
 import unveil
 from study.test_every_door import DOORS, KEY_FILE, PEOPLE, PUBLISHED, SEXES, TREES, fresh
-from unveil import Run, attacks, mechanisms, queries, stream, tables
+from unveil import Run, attacks, mechanisms, queries, report, stream, tables
 from unveil.errors import CancelledError
 from unveil.models import KAnonymity
+from unveil.report.files import FORMATS, write_view
 from unveil.run import active_run, in_blocks, looks, to_the_end
+from unveil.tables.files.writing import write_crosstab, write_long
 
 TABLE = unveil.table(PEOPLE, ["age", "sex"])
 CODES = [np.arange(len(PEOPLE)) % 7, np.arange(len(PEOPLE)) % 5]
@@ -40,6 +43,8 @@ def streamed() -> stream.StreamRelease:
     return made
 
 
+RATE = unveil.discrimination_rate(PEOPLE, ["age", "sex"], "ill")
+PROPOSED = unveil.propose_partitions(PEOPLE, PEOPLE, "pay", same_order=True, tolerance=0.5)
 GATE, STREAM, STARTED = gate(), streamed(), unveil.start_project(PEOPLE, fresh("toml"))
 
 CALLS: dict[str, Callable[[], Any]] = {
@@ -49,6 +54,11 @@ CALLS: dict[str, Callable[[], Any]] = {
     "Gate.attack": GATE.attack,
     "Gate.explain": lambda: GATE.explain(ASKED),
     "Pair": lambda: unveil.Pair(PEOPLE, PEOPLE, key=["age", "sex"], id="id"),
+    "Hierarchy.write": lambda: TREES["age"].write(fresh("csv")),
+    "ComparablePartitions.write": lambda: PROPOSED.write(fresh("json")),
+    "Project.write": lambda: unveil.Project(fresh("toml")).write(),
+    "report.page": lambda: report.page(RATE),
+    "report.write": lambda: report.write(RATE, fresh("html")),
     "Release.write": lambda: RELEASE.write(fresh("csv")),
     "Release.write_link": lambda: RELEASE.write_link(fresh("csv")),
     "Start.write": STARTED.write,
@@ -192,6 +202,24 @@ def test_a_loop_of_questions_ends_at_the_next_one() -> None:
     with Run() as run, pytest.raises(CancelledError):
         ask_on()
     assert len(answers) == len(door.history()) == 3
+
+
+WRITTEN: dict[str, Callable[[Path], Any]] = {
+    "hierarchy.csv": TREES["age"].write,
+    "partition.json": PROPOSED.write,
+    "unveil.toml": lambda place: unveil.Project(place).write(),
+    "table.csv": lambda place: write_long(TABLE.columns(), place),
+    "table.parquet": lambda place: write_long(TABLE.columns(), place),
+    "cells.xlsx": lambda place: write_crosstab(["age", "n"], [[20, 3]], place),
+    "view.txt": lambda place: write_view(RATE.view(), place),
+    **{f"answer{form}": lambda place: report.write(RATE, place) for form in FORMATS},
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_file_that_is_written_under_a_cancelled_run_does_not_appear(name: str, tmp_path: Path) -> None:
+    for answered in outcomes(lambda: WRITTEN[name](tmp_path / name)):
+        assert [one.name for one in tmp_path.iterdir()] == [name] * answered
 
 
 def test_a_cancelled_release_leaves_no_file() -> None:

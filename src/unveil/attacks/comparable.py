@@ -23,8 +23,8 @@ from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
 from unveil.formats import number
 from unveil.measures.discrimination import RateQuestion, rate, rate_of
 from unveil.measures.entropy import expected_information_bits
-from unveil.output import atomic_write
 from unveil.partitions import Hierarchy, Partition
+from unveil.partitions.files import write_whole
 from unveil.partitions.generalised import point_of
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import looks
@@ -160,8 +160,7 @@ class ComparablePartitions(Result):
         if self.proposed is None:
             raise UndefinedMeasureError(f"no partition of {shown(self.column)} is proposed. {self._said()}")
         text = json.dumps(self.proposed.partition.to_dict(), ensure_ascii=False)
-        with atomic_write(path) as file:
-            file.write(f"{text}\n".encode())
+        write_whole(path, f"{text}\n")
 
 
 @looks

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from unveil.errors import DataNotFoundError, HierarchyError, OutputError, UnveilError, listed, near_miss, reason_of, shown
 from unveil.output import atomic_write
+from unveil.run import active_run
 
 __all__ = ["DocumentError", "PathLike", "hierarchy_file", "not_there", "parse_json", "parse_toml", "read_text", "write_whole"]
 
@@ -83,13 +84,16 @@ def read_text(path: PathLike, error: type[UnveilError]) -> str:
 
 
 def write_whole(path: PathLike, text: str) -> None:
-    """Write a file's text as UTF-8, whole or not at all."""
+    """Write a file's text as UTF-8, whole or not at all, unless the active run is cancelled."""
     try:
         content = text.encode()
     except UnicodeEncodeError:
         raise OutputError(f"{path}: the text holds characters that UTF-8 cannot write.") from None
+    run = active_run()
+    run.check()
     with atomic_write(path) as file:
         file.write(content)
+        run.check()
 
 
 def parse_json(text: str) -> Any:

@@ -15,6 +15,7 @@ from unveil.formats import jsonable
 from unveil.output import atomic_write, check_replaceable
 from unveil.results import Mark, Result, View
 from unveil.results.masking import SMALL
+from unveil.run import active_run
 
 __all__ = ["FORMATS", "checked_path", "write", "write_view"]
 
@@ -65,7 +66,8 @@ def write(
     OutputError
         If the file cannot be written; an existing one then stays unchanged.
     """
-    target = checked_path(path)
+    run, target = active_run(), checked_path(path)
+    run.check()
     if not isinstance(result, Result):
         raise ArgumentError(f"write takes an answer of this package, and an object of type {type(result).__name__} is none.")
     ending, displayed = target.suffix.lower(), result.displayed(unmasked=unmasked, small=small)
@@ -75,15 +77,18 @@ def write(
         content = _html(displayed, made_from) if ending == ".html" else _CONTENT[ending](displayed)
     with atomic_write(target) as file:
         file.write(content)
+        run.check()
     return target
 
 
 def write_view(view: View, path: str | os.PathLike[str]) -> Path:
     """Write a view as a page (``.html``) or as text (any other extension)."""
-    target = Path(path)
+    run, target = active_run(), Path(path)
+    run.check()
     content = _html(view) if target.suffix.lower() == ".html" else _txt(view)
     with atomic_write(target) as file:
         file.write(content)
+        run.check()
     return target
 
 

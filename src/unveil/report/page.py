@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from unveil import __version__
 from unveil.errors import listed
 from unveil.results import Result, View
+from unveil.run import looks
 
 __all__ = ["page"]
 
@@ -91,6 +92,7 @@ addEventListener("afterprint", () => { for (const one of closed) one.open = fals
 """
 
 
+@looks
 def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = ()) -> str:
     """Return a complete HTML page that shows a result.
 

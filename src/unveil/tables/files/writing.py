@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from unveil.errors import ArgumentError, listed, shown
 from unveil.output import atomic_write, check_replaceable
 from unveil.results import Mark
+from unveil.run import active_run
 from unveil.sources.files.workbook import workbook
 
 __all__ = ["FORMS", "Form", "check_table_path", "write_crosstab", "write_long"]
@@ -39,8 +40,7 @@ def write_long(columns: dict[str, Sequence[Any]], path: Path, *, spreadsheet_saf
 
         buffer = io.BytesIO()
         nw.from_dict({name: list(values) for name, values in columns.items()}, backend="polars").write_parquet(buffer)
-        with atomic_write(path) as file:
-            file.write(buffer.getvalue())
+        _write(buffer.getvalue(), path)
         return
     _write_rows([list(columns), *rows], path, spreadsheet_safe=spreadsheet_safe)
 
@@ -54,14 +54,21 @@ def write_crosstab(header: Sequence[str], rows: Sequence[Sequence[Any]], path: P
 def _write_rows(rows: Sequence[Sequence[Any]], path: Path, *, spreadsheet_safe: bool) -> None:
     plain = [[_plain(cell) for cell in row] for row in rows]
     if path.suffix.lower() == ".xlsx":
-        with atomic_write(path) as file:
-            file.write(workbook({"table": plain}))
+        _write(workbook({"table": plain}), path)
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerows([[_harmless(cell) if spreadsheet_safe else cell for cell in row] for row in plain])
+    _write(buffer.getvalue().encode(), path)
+
+
+def _write(content: bytes, path: Path) -> None:
+    """Write a file, whole or not at all, unless the active run is cancelled."""
+    run = active_run()
+    run.check()
     with atomic_write(path) as file:
-        file.write(buffer.getvalue().encode())
+        file.write(content)
+        run.check()
 
 
 def _plain(cell: Any) -> Any:
