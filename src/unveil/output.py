@@ -11,13 +11,14 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from glob import glob
 from pathlib import Path
 from typing import BinaryIO
 
 from unveil.credentials import without_credentials
-from unveil.errors import OutputError, UnveilError, reason_of
+from unveil.errors import ArgumentError, OutputError, UnveilError, reason_of, shown
 
 __all__ = [
     "atomic_write",
@@ -29,6 +30,7 @@ __all__ = [
     "placed",
     "private_file",
     "remove_hidden",
+    "require_not_read",
     "taking_place",
     "together",
 ]  # fmt: skip
@@ -203,6 +205,19 @@ def check_replaceable(path: str | os.PathLike[str]) -> int | None:
     return stat.S_IMODE(status.st_mode)
 
 
+def require_not_read(written: Iterable[Path], read: Iterable[str]) -> None:
+    """Refuse to overwrite a file that is read: one of those named, of a pattern, or one of the Parquet files of a folder."""
+    written = list(written)
+    try:
+        places = [os.path.realpath(path) for path in written]
+        inputs = [os.path.realpath(one) for path in read for one in (path, *glob(path))] if written else []  # noqa: PTH207
+    except ValueError:  # half a surrogate pair, or a null character
+        raise ArgumentError("the name of a file to be written or read holds characters that no file name may have.") from None
+    for path, place in zip(written, places, strict=True):
+        if any(_same(place, one) for one in inputs):
+            raise ArgumentError(f"{shown(path)} is read by this call, so it is not overwritten; name another file.")
+
+
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     """Return a one-line error on why a file cannot be written."""
     folder = repr(without_credentials(Path(path).parent))
@@ -222,6 +237,15 @@ def cannot_write(path: str | os.PathLike[str], error: OSError) -> OutputError:
     number = error.errno or (int(said[1]) if said else 0)
     reason = reasons.get(number) or f"{reason_of(error)}."
     return OutputError(f"cannot write {without_credentials(path)!r}: {reason}")
+
+
+def _same(place: str, read: str) -> bool:
+    """Whether a file to be written is one that is read, or would be one of the Parquet files of a folder that is read."""
+    within = place.startswith(os.path.join(read, "")) and place.lower().endswith((".parquet", ".pq"))  # noqa: PTH118
+    try:
+        return place == read or within or os.path.samefile(place, read)  # noqa: PTH121
+    except OSError:
+        return False
 
 
 def _to_disk(file: BinaryIO, hidden: Path) -> None:

@@ -200,7 +200,7 @@ def test_a_table_of_an_engine_takes_no_records_from_here(tmp_path: Path) -> None
 def test_the_data_is_not_written_over(tmp_path: Path) -> None:
     place = tmp_path / "adult.csv"
     ADULT.write_csv(place)
-    with pytest.raises(ArgumentError, match="different files"):
+    with pytest.raises(ArgumentError, match=r"different files|is read by this call"):
         unveil.anonymize(place, KEYS, [KAnonymity(5)], out=place)
     assert pl.read_csv(place).height == ADULT.height
 
@@ -292,7 +292,7 @@ def test_data_release_and_correspondence_are_different_files(tmp_path: Path) -> 
         (Path(place), None), (tmp_path / "same.parquet", None), (out, out), (out, Path(place))
     ]  # fmt: skip
     for release, link in pairs:
-        with pytest.raises(ArgumentError, match="different files"):
+        with pytest.raises(ArgumentError, match=r"different files|is read by this call"):
             unveil.anonymize(place, KEYS, [KAnonymity(5)], out=release, suppression=0.1, link=link)
     with pytest.raises(OutputError, match="does not exist"):
         unveil.anonymize(place, KEYS, [KAnonymity(5)], out=out, link=tmp_path / "nowhere" / "link.csv")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unveil.cli.application import check_read
 from unveil.cli.completion import beginning
 from unveil.cli.study_options import Inputs, hierarchies, named_hierarchies, orders
 
@@ -183,6 +184,8 @@ class ClassModelOptions(RequestedModels):
         wanted = [*(inputs.key or ()), *distant]
         known = hierarchies(None, inputs.project, wanted)
         if self.hierarchy_dir is not None:
+            for file in self.hierarchy_dir.glob("*"):
+                check_read(str(file))
             known |= Hierarchy.read_folder(self.hierarchy_dir, [name for name in wanted if name not in single])
         return known | single
 

@@ -245,7 +245,12 @@ def named_project(path: Path | None, data: str | None) -> tuple[Project | None, 
         path, data = Path(data), None
     if path is None and data is None and Path("unveil.toml").exists():
         path = Path("unveil.toml")
-    return None if path is None else Project.read(path), data
+    if path is None:
+        return None, data
+    plan = Project.read(path)
+    for place in plan.files():
+        check_read(str(place))
+    return plan, data
 
 
 def _partition(text: str, plan: Project | None, columns: Sequence[str]) -> tuple[str, Partition]:

@@ -201,6 +201,11 @@ class Project:
         place = self.attribute(column).hierarchy
         return None if place is None else Hierarchy.read(place, column=column)
 
+    def files(self) -> tuple[Path, ...]:
+        """Return the project file, and the files that it names: its data and its hierarchies."""
+        named = (self.data.path, *(one.hierarchy for one in self.attributes.values()))
+        return (self.path, *(Path(place) for place in named if place is not None))
+
     @checked_arguments
     def to_toml(self, folder: PathLike | None = None) -> str:
         """Return the text of the project file; reading it back yields an equal project.

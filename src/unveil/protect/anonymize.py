@@ -7,7 +7,7 @@ the release, with the notes on it, for its destination.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from unveil.attributes import Names, Standing, names_of, require_columns
 from unveil.errors import ArgumentError, listed, shown
 from unveil.mechanisms.pseudonyms import pseudonymize
 from unveil.models.base import Model
-from unveil.output import check_replaceable, together
+from unveil.output import check_replaceable, require_not_read, together
 from unveil.partitions import Hierarchy
 from unveil.protect.streamed import rewritten
 from unveil.randomness import Chance, Repeatable, chance_of
@@ -51,7 +51,7 @@ from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.files.spreadsheets import require_delimited
 from unveil.sources.microdata import Microdata, open_microdata, standing_among
-from unveil.study import Stated
+from unveil.study import Stated, files_of
 from unveil.time_limit import budget_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         What the release must meet, such as ``[KAnonymity(5), TCloseness("income", 0.2)]``; none: those that the project asks for.
     out
         Where the release goes, whole or not at all: a file (.csv, .tsv, .parquet, .arrow or .xlsx), or the address of a new
-        table, or of new Parquet files of Spark, beside the data. None: it is returned, and not written.
+        table, or of new Parquet files of Spark, beside the data. A file is replaced if it exists, unless the call reads it; a
+        table is not. None: it is returned, and not written.
     link
         Where the private correspondence of release and data goes; None: it is not written. It numbers rows, so a table in an
         engine has none.
@@ -199,6 +200,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         keep_order, time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
+    to.require_other_files(_files_read(data, population, key_file, attributes, hierarchies))
     _require_own_columns(options, wanted)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     table: Any = _stream_of(wanted, options, unread=dry_run) if dry_run or out is not None else None
@@ -270,18 +272,21 @@ def _checked_stream(
         )
     require_columns([*identifiers, *wanted.keys], stream.names)
     require_apart(identifiers, wanted.keys, wanted.sensitive)
-    write = to.require_records_elsewhere(stream)
-    to.require_other_files(stream.source.stream.path if isinstance(stream.source, StreamSource) else None)
-    return write
+    return to.require_records_elsewhere(stream)
 
 
 def _require_file(to: Destination, data: Data) -> None:
-    """Refuse to write records in memory to a table of an engine, and refuse to overwrite the data."""
+    """Refuse to write records in memory to a table of an engine."""
     if isinstance(to.out, Address):
         elsewhere = isinstance(open_source(data), EngineSource)
         why = "read into memory, as persons, pseudonyms or a population need" if elsewhere else "not in an engine"
         raise ArgumentError(f"the records are {why}, so the release goes into a file; name one (.parquet, .csv or .tsv).")
-    to.require_other_files(data if isinstance(data, str | os.PathLike) else None)
+
+
+def _files_read(data: Data, population: Data | None, key_file: Any, *hierarchies: Any) -> list[str]:
+    """Return the files that a call reads."""
+    places = [place for named in hierarchies if isinstance(named, Mapping) for place in named.values()]
+    return [file for one in (data, population, key_file, *places) for file in files_of(one)]
 
 
 def _require_own_columns(options: Options, wanted: Wanted) -> None:
@@ -425,15 +430,12 @@ class Destination:
             raise ArgumentError(f"{shown(stream.place)} is a file, so it is rewritten into a file (.parquet, .csv or .tsv).")
         return stream.source.rewrite(self.out)
 
-    def require_other_files(self, *read: Any) -> None:
-        """Refuse to overwrite the data, or to write two files into one."""
-        paths = [one for one in (*read, self.out, self.link) if isinstance(one, str | os.PathLike)]
-        try:
-            places = [os.path.realpath(path) for path in paths]
-        except ValueError:  # half a surrogate pair, or a null character
-            raise ArgumentError("the name of a file to be written or read holds characters that no file name may have.") from None
-        if len(set(places)) < len(places):
-            raise ArgumentError("the data, the release and the correspondence must be different files; two have the same name.")
+    def require_other_files(self, read: Iterable[str]) -> None:
+        """Refuse to overwrite a file that the call reads, or to write two files into one."""
+        written = [one for one in (self.out, self.link) if isinstance(one, Path)]
+        require_not_read(written, read)
+        if len({os.path.realpath(path) for path in written}) < len(written):
+            raise ArgumentError("the release and the correspondence must be different files; both have the same name.")
 
     def written(self, release: Release[P]) -> Release[P]:
         """Write a release whose records are in memory, and its correspondence, both or neither; return the release."""
