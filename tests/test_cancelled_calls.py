@@ -5,6 +5,7 @@ A public function that is in neither list here fails the first test.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -188,6 +189,23 @@ def test_a_question_that_is_charged_is_also_answered() -> None:
     seen = list(outcomes(lambda: door.ask(ASKED)))
     assert len(seen) > 2
     assert len(door.history()) == len(budget.account().entries) == 1
+
+
+def test_what_noise_needs_is_loaded_before_anything_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Impatient(Run):
+        """A run that is cancelled as soon as a library is called that does not look at it."""
+
+        def watching(self, work: Callable[[], Any]) -> Any:  # noqa: ARG002 - it is not worked
+            self.cancel()
+            self.check()
+
+    budget = mechanisms.PrivacyLedger(fresh("db"), "100:1e-6")
+    door = gate(policy="differential", shared=budget)
+    monkeypatch.delitem(sys.modules, "opendp.prelude", raising=False)
+    with Impatient(), pytest.raises(CancelledError):
+        door.ask(ASKED)
+    assert not door.history()
+    assert not budget.account().entries
 
 
 def test_a_loop_of_questions_ends_at_the_next_one() -> None:

@@ -173,6 +173,8 @@ class Gate:
 
     def _answered(self, inquiry: Inquiry, selections: Sequence[Selection], analyst: str) -> Answer:
         """Decide, record the decision, and only then answer; refused groups are left out without a trace."""
+        for policy in {self._policy(one) for one in selections}:
+            policy.prepare()
         try:
             with self.ledger.book() as book:
                 self._catch_up(book)
@@ -252,8 +254,7 @@ class Gate:
         LedgerDisclosure
             For the data steward, not for analysts.
         """
-        policies = {policy.name: policy for policy in self._policies.values()}
-        return disclosed(self._holding, self.history(), policies)
+        return disclosed(self._holding, self.history(), {policy.name: policy for policy in self._policies.values()})
 
     def close(self) -> None:
         """Close the ledgers."""
@@ -273,8 +274,7 @@ class Gate:
         """Return the requested numbers of a question, each with the records it is about."""
         inquiry = self._read(question)
         if inquiry.by and self._closed(inquiry):
-            declared = self._declared(inquiry)
-            groups = declared or [tuple((name, None) for name in inquiry.by)]
+            groups = self._declared(inquiry) or [tuple((name, None) for name in inquiry.by)]
         else:
             groups = self._holding.groups(inquiry.by, inquiry.where) or [()]
         return inquiry, [self._select(one) for one in inquiry.statistics(groups)]

@@ -27,6 +27,7 @@ __all__ = [
     "concentrated",
     "gaussian_delta",
     "gaussian_scale",
+    "load_opendp",
     "noisy",
     "noisy_greatest",
 ]
@@ -74,7 +75,7 @@ class Budget:
         """Check the caller's request."""
         checked_word("mechanism", mechanism, allowed)
         loss = checked_number("epsilon", epsilon, above=0.0, most=_LARGEST_EPSILON)
-        _load_opendp()
+        load_opendp()
         if mechanism == "staircase" and loss < _LEAST_STAIRCASE:
             raise ArgumentError(f"for an epsilon below {_LEAST_STAIRCASE:g}, use geometric noise: its error is the same.")
         if mechanism != "gaussian":
@@ -257,7 +258,7 @@ def gaussian_scale(l2: float, budget: Budget) -> float:
     return enough
 
 
-def _load_opendp() -> None:
+def load_opendp() -> None:
     """Import OpenDP, which takes long the first time, before anything is charged; the run may be cancelled meanwhile."""
     if _OPENDP not in sys.modules:
         with suppress(ImportError):  # reported once noise is needed

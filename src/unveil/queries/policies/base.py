@@ -116,6 +116,9 @@ class GatePolicy:
         """Return the policy applied to some data."""
         raise NotImplementedError
 
+    def prepare(self) -> None:
+        """Load what answers need, before anything is charged; the run may be cancelled meanwhile."""
+
     @property
     def limits(self) -> tuple[int | None, int | None]:
         """The most that one analyst, and all analysts together, may spend."""

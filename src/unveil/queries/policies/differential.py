@@ -27,7 +27,7 @@ import numpy as np
 
 from unveil.arguments import checked_number, checked_word
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
-from unveil.mechanisms.differential_privacy.budget import Budget, concentrated, noisy
+from unveil.mechanisms.differential_privacy.budget import Budget, concentrated, load_opendp, noisy
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret
 from unveil.queries.secrecy import draws_of
@@ -120,6 +120,10 @@ class Differential(GatePolicy):
             "Neighbouring tables differ in the records of one person; without a column of persons, in one record.",
             *GatePolicy.notes(self),
         )
+
+    def prepare(self) -> None:
+        """Load OpenDP."""
+        load_opendp()
 
     def keeper(self, holding: Holding, secret: Secret) -> Keeper:
         """Return the policy applied to the data."""
