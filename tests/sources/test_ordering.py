@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from unveil import ordering
 from unveil.ordering import by_digits, order_of, order_of_values
-from unveil.sources import alike
-from unveil.sources.alike import coded_alike, rows_alike
+from unveil.sources import texts
 from unveil.sources.coding import OneType, encode
+from unveil.sources.texts import coded_alike, rows_alike
 
 LONG = "the same beginning of more than twelve bytes"
 TEXTS = st.text(max_size=30) | st.sampled_from(["", "a", LONG, LONG[:13], f"{LONG} a", f"{LONG} b", f"{LONG[:-1]}t"])
@@ -58,7 +58,7 @@ def test_rows_of_the_same_text_are_found_as_a_dictionary_finds_them(cells: list[
 
 @pytest.mark.parametrize("slots", [1, 4])
 def test_texts_that_share_a_slot_are_never_taken_for_one(slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike, "_SLOTS", slots)
+    monkeypatch.setattr(texts, "_SLOTS", slots)
     for cells in (["a", "b", "c", "a"] * 100, [f"{LONG} {at % 40}" for at in range(400)]):
         found = rows_alike(pl.Series(cells))
         assert found is None or [cells[row] for row in found.of_row.tolist()] == cells
@@ -70,7 +70,7 @@ def test_too_many_texts_or_rows_are_left_to_others(monkeypatch: pytest.MonkeyPat
     column = pl.Series([f"{at}" for at in range(5_000)])
     assert rows_alike(column) is None
     assert rows_alike(column.clear()) is None
-    monkeypatch.setattr(alike, "_MOST_ROWS", 300)
+    monkeypatch.setattr(texts, "_MOST_ROWS", 300)
     assert rows_alike(column.head(300)) is not None
     assert rows_alike(column.head(301)) is None
 

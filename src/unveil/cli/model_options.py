@@ -25,6 +25,7 @@ __all__ = [
     "Presence",
     "RequestedModels",
     "SensitiveColumns",
+    "hierarchies_in",
 ]  # fmt: skip
 
 SensitiveColumns = Annotated[
@@ -150,6 +151,16 @@ class RequestedModels:
         return {}
 
 
+def hierarchies_in(folder: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
+    """Return the hierarchies of columns in a folder; refuse to read a file that this run will write."""
+    from unveil.partitions import Hierarchy
+    from unveil.partitions.files import hierarchy_file
+
+    for name in columns:
+        check_read(str(hierarchy_file(folder, name)))
+    return Hierarchy.read_folder(folder, columns)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassModelOptions(RequestedModels):
     """The models of classes that a release must meet, and the hierarchies and orders that they and the search use."""
@@ -175,8 +186,6 @@ class ClassModelOptions(RequestedModels):
 
     def hierarchies(self, inputs: Inputs, models: Sequence[Model]) -> dict[str, Hierarchy]:
         """Return the hierarchies of the project, of the folder, and those named singly; the later take precedence."""
-        from unveil.partitions import Hierarchy
-
         single = named_hierarchies(self.hierarchy, inputs.source.names)
         if inputs.project is None and self.hierarchy_dir is None:
             return single
@@ -184,9 +193,7 @@ class ClassModelOptions(RequestedModels):
         wanted = [*(inputs.key or ()), *distant]
         known = hierarchies(None, inputs.project, wanted)
         if self.hierarchy_dir is not None:
-            for file in self.hierarchy_dir.glob("*"):
-                check_read(str(file))
-            known |= Hierarchy.read_folder(self.hierarchy_dir, [name for name in wanted if name not in single])
+            known |= hierarchies_in(self.hierarchy_dir, [name for name in wanted if name not in single])
         return known | single
 
 

@@ -17,10 +17,9 @@ import polars as pl
 from unveil.errors import UnsupportedDataError
 from unveil.ordering import in_short_range, order_of_values, smallest_unsigned
 from unveil.run import watched
-from unveil.sources.alike import coded_alike
 from unveil.sources.listed import Listed
 from unveil.sources.objects import column_of_objects, require_plain
-from unveil.sources.texts import PACE, counted_texts, numbered_texts, recode
+from unveil.sources.texts import PACE, coded_alike, counted_texts, numbered_texts, recode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

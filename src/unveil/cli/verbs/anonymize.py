@@ -14,7 +14,7 @@ import typer
 from unveil.attributes import require_columns, sides_of
 from unveil.cli.application import app, grouped, refuse_with, refuse_without
 from unveil.cli.composing import composed
-from unveil.cli.model_options import ModelOptions
+from unveil.cli.model_options import ModelOptions, hierarchies_in
 from unveil.cli.options import Json, give, pair_of, showing_progress
 from unveil.cli.releases import (
     DrawOptions,
@@ -219,12 +219,10 @@ def _threshold(model: Model, required: Sequence[Model], sensitive: Sequence[str]
 
 def _hierarchies(models: ModelOptions, project: Project | None, key: Sequence[str]) -> dict[str, Any]:
     """Return the hierarchies of key attributes: of the project, of the folder, and those named singly; the later prevail."""
-    from unveil.partitions import Hierarchy
-
     single = named_hierarchies(models.hierarchy, key)
     folder = models.hierarchy_dir
     rest = [name for name in key if name not in single]
-    return hierarchies(None, project, key) | ({} if folder is None else Hierarchy.read_folder(folder, rest)) | single
+    return hierarchies(None, project, key) | ({} if folder is None else hierarchies_in(folder, rest)) | single
 
 
 @dataclass(frozen=True, slots=True)
