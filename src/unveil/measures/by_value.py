@@ -152,18 +152,19 @@ def telling_values(
     known = [columns[name] for name in keys]
     starts = np.cumsum([0, *(len(column.values) for column, _ in known)])
     n = counts.n.astype(np.float64)
-    questions: list[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]] = []
     of_sensitive = [columns[name] for name in sensitive]
+    questions: list[tuple[Sequence[Codes], Sequence[int], NDArray[Any]]] = [
+        ([codes, hidden], [len(one.values), len(column.values)], n) for column, hidden in of_sensitive for one, codes in known
+    ]
     together = None if len(keys) == 1 else counts.classes(keys) if classes is None else classes
-    for column, hidden in of_sensitive:
-        size = len(column.values)
-        questions += [([codes, hidden], [len(one.values), size], n) for one, codes in known]
-        if together is not None:
-            questions.append(([together.of_cell, hidden], [together.number, size], n))
-    sums = iter(group_sums_each(questions))
+    if together is not None:
+        for column, hidden in of_sensitive:
+            questions.append(([together.of_cell, hidden], [together.number, len(column.values)], n))
+    sums = group_sums_each(questions)
+    by_one_key, by_all = iter(sums), iter(sums[len(of_sensitive) * len(keys) :])
     for column, hidden in of_sensitive:
         whole = np.bincount(hidden, weights=n, minlength=len(column.values))
-        pairs, held = zip(*islice(sums, len(keys)), strict=True)
+        pairs, held = zip(*islice(by_one_key, len(keys)), strict=True)
         by_one = np.concatenate([codes + start for (codes, _), start in zip(pairs, starts[:-1], strict=True)])
         by_value = np.concatenate([values for _, values in pairs])
         value, of, telling_value, others = _told([by_one, by_value], np.concatenate(held), whole)
@@ -171,7 +172,7 @@ def telling_values(
         left = np.bincount(of_attribute * len(whole) + of, weights=others, minlength=len(keys) * len(whole))
         few = (left.reshape(len(keys), len(whole)) < SMALL).any(axis=0)
         if together is not None:
-            _, of, _, others = _told(*next(sums), whole)
+            _, of, _, others = _told(*next(by_all), whole)
             few |= np.bincount(of, weights=others, minlength=len(whole)) < SMALL
         telling[column.name].update(_values(column, few & (whole > 0.0)))
         tells = np.bincount(value, weights=telling_value, minlength=int(starts[-1])) > 0

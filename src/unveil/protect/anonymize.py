@@ -51,7 +51,7 @@ from unveil.sources.engines.address import Address, parse
 from unveil.sources.engines.table import EngineSource, Write
 from unveil.sources.files.spreadsheets import require_delimited
 from unveil.sources.microdata import Microdata, open_microdata, standing_among
-from unveil.study import Stated, files_of
+from unveil.study import Stated, files_read
 from unveil.time_limit import budget_of
 
 if TYPE_CHECKING:
@@ -200,7 +200,8 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         keep_order, time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
-    to.require_other_files(_files_read(data, population, key_file, attributes, hierarchies))
+    files = [file for named in (attributes, hierarchies) if isinstance(named, Mapping) for file in named.values()]
+    to.require_other_files(files_read(data, population, key_file, *files))
     _require_own_columns(options, wanted)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     table: Any = _stream_of(wanted, options, unread=dry_run) if dry_run or out is not None else None
@@ -281,12 +282,6 @@ def _require_file(to: Destination, data: Data) -> None:
         elsewhere = isinstance(open_source(data), EngineSource)
         why = "read into memory, as persons, pseudonyms or a population need" if elsewhere else "not in an engine"
         raise ArgumentError(f"the records are {why}, so the release goes into a file; name one (.parquet, .csv or .tsv).")
-
-
-def _files_read(data: Data, population: Data | None, key_file: Any, *hierarchies: Any) -> list[str]:
-    """Return the files that a call reads."""
-    places = [place for named in hierarchies if isinstance(named, Mapping) for place in named.values()]
-    return [file for one in (data, population, key_file, *places) for file in files_of(one)]
 
 
 def _require_own_columns(options: Options, wanted: Wanted) -> None:

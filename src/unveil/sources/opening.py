@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -38,6 +38,7 @@ from unveil.sources.options import AS_FOUND, ReadOptions
 
 __all__ = [
     "FrameSource",
+    "files_named",
     "is_project",
     "open_beside",
     "open_data",
@@ -88,6 +89,18 @@ def open_source(data: Data, options: ReadOptions | None = None, *, held: ExitSta
 def is_project(data: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether data is the file of a project, according to its suffix."""
     return isinstance(data, str | os.PathLike) and os.fspath(data).endswith(".toml")
+
+
+def files_named(data: Iterable[Any]) -> list[str]:
+    """Return the files of sources, of projects (with the data and the hierarchies of each), and those named by a path."""
+    files: list[str] = []
+    for one in data:
+        plan = Project.read(one) if is_project(one) else one
+        if isinstance(plan, Project):
+            files += map(str, plan.files())
+        elif isinstance(plan, Source | str | os.PathLike):
+            files.append(named_part(plan.place if isinstance(plan, Source) else os.fsdecode(plan))[0])
+    return files
 
 
 def is_text_file(data: Data) -> bool:

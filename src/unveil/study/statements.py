@@ -15,8 +15,7 @@ from unveil.errors import ArgumentError, NullsError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
 from unveil.sources import CodedTable, Data, Source, open_source
-from unveil.sources.files.inputs import named_part
-from unveil.sources.opening import is_project, open_beside, project_beside
+from unveil.sources.opening import files_named, is_project, open_beside, project_beside
 from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
 
@@ -24,7 +23,7 @@ __all__ = [
     "Stated",
     "apart_from",
     "beside",
-    "files_of",
+    "files_read",
     "open_both",
     "planned_key",
     "planned_needs",
@@ -124,16 +123,10 @@ def said_of(records: Source, study: Study) -> Study:
     return study._copied(changes)  # noqa: SLF001 - our own
 
 
-def files_of(data: Any) -> tuple[str, ...]:
-    """Return the files that data is read from: its own, and those of a project and a population that a study names."""
-    if isinstance(data, Study):
-        return (*files_of(data.source), *files_of(data.project), *files_of(data.population))
-    if isinstance(data, Source):
-        return (named_part(data.place)[0],)
-    plan = Project.read(data) if is_project(data) else data
-    if isinstance(plan, Project):
-        return tuple(map(str, plan.files()))
-    return (named_part(os.fsdecode(data))[0],) if isinstance(data, str | os.PathLike) else ()
+def files_read(*data: Any) -> list[str]:
+    """Return the files that data is read from; of a study also those of the project and the population that it names."""
+    parts = [part for one in data for part in ((one.source, one.project, one.population) if isinstance(one, Study) else (one,))]
+    return files_named(parts)
 
 
 def require_values(data: Any, columns: Sequence[str]) -> None:
