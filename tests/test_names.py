@@ -7,7 +7,9 @@ import gc
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from tokenize import COMMENT, generate_tokens
 
@@ -16,6 +18,7 @@ import pytest
 import unveil
 
 HOME = Path(unveil.__file__).parent
+ROOMS = sorted(place.parent.name for place in HOME.glob("*/__init__.py"))
 
 
 @cache
@@ -145,7 +148,11 @@ def _imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unveil."):
             module = (node.module or "").removeprefix("unveil.")
             yield module, tuple(one.name for one in node.names)
-            yield from ((f"{module}.{one.name}", ()) for one in node.names if _is_module(f"{module}.{one.name}"))
+            yield from (
+                (f"{module}.{one.name}", ())
+                for one in node.names
+                if _is_module(f"{module}.{one.name}") and one.name not in (door(module) if module in ROOMS else ())
+            )
 
 
 def _is_module(name: str) -> bool:
@@ -153,12 +160,26 @@ def _is_module(name: str) -> bool:
     return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
-def open_modules(room: str) -> set[str]:
-    """Return what a room's front door names as open to other rooms."""
-    for node in modules()[HOME / room / "__init__.py"].body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OPEN_MODULES":
-            return set(ast.literal_eval(node.value))
-    return set()
+def door(room: str) -> dict[str, str]:
+    """Return the names that a room's front door takes from the room's modules, each with its module: what type checkers read."""
+    place = f"unveil.{room}."
+    body = modules()[HOME / room / "__init__.py"].body
+    return {
+        one.name: (node.module or "").removeprefix(place)
+        for node in chain(body, *(part.body for part in body if isinstance(part, ast.If)))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(place)
+        for one in node.names
+    }
+
+
+def loaded_later(room: str) -> dict[str, str]:
+    """Return the names that a room's front door loads when they are first used, each with its module: what is run."""
+    calls = [
+        node
+        for node in ast.walk(modules()[HOME / room / "__init__.py"])
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazily"
+    ]
+    return {name: home for call in calls for home, names in ast.literal_eval(call.args[1]).items() for name in names}
 
 
 @cache
@@ -167,22 +188,45 @@ def imports() -> list[tuple[Path, str, tuple[str, ...]]]:
     return [(path, module, names) for path in modules() for module, names in _imports(path)]
 
 
-ROOMS = sorted(place.parent.name for place in HOME.glob("*/__init__.py"))
+DATA_SETS = "sources.datasets"
+"""A module that is public as it is."""
+
+
+def _is_namesake(module: str, names: tuple[str, ...]) -> bool:
+    """Say whether a module is taken from for nothing but the function it is called after, which its room's door would hide."""
+    return names == (module.rpartition(".")[2],)
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_reaches_past_the_front_door_of_another(room: str) -> None:
-    """Whoever needs more exports it from the room's `__init__`, or opens a module in `OPEN_MODULES` there."""
-    reached: dict[str, set[str]] = defaultdict(set)
-    private = set()
+    """Who needs more names it in the room's `__init__`."""
+    private, past = [], []
     for path, module, names in imports():
         if module.partition(".")[0] == room and not path.is_relative_to(HOME / room):
-            private |= {f"{path.relative_to(HOME)}: {module}.{name}" for name in names if name.startswith("_")}
-            if "." in module:
-                reached[module.partition(".")[2]].add(str(path.relative_to(HOME)))
+            place = str(path.relative_to(HOME))
+            private += [f"{place}: {module}.{name}" for name in names if name.startswith("_")]
+            if "." in module and module != DATA_SETS and not _is_namesake(module, names):
+                past.append(f"{place}: {module}")
     assert not private
-    assert {module: places for module, places in reached.items() if module not in open_modules(room)} == {}
-    assert not [module for module in reached if module.rpartition(".")[2].startswith("_")]
+    assert past == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_front_door_loads_what_it_says_it_has(room: str) -> None:
+    names, later = door(room), loaded_later(room)
+    assert {name: home for name, home in names.items() if name in later} == later
+    front = import_module(f"unveil.{room}")
+    for name, home in names.items():
+        assert getattr(front, name) is getattr(import_module(f"unveil.{room}.{home}"), name), name
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_front_door_has_nothing_that_nobody_takes(room: str) -> None:
+    taken = {
+        name for path, module, names in imports() if module == room and not path.is_relative_to(HOME / room) for name in names
+    }
+    public = {*getattr(import_module(f"unveil.{room}"), "__all__", ())}
+    assert {*loaded_later(room)} - taken - public == set()
 
 
 ON_PURPOSE = {

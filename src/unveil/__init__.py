@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from unveil import queries as queries
     from unveil import stream as stream
     from unveil import tables as tables
-    from unveil.assess.arx_import import import_arx as import_arx
-    from unveil.assess.assessment import Assessment as Assessment
-    from unveil.assess.assessment import assess as assess
-    from unveil.assess.comparison import Comparison as Comparison
-    from unveil.assess.comparison import compare as compare
-    from unveil.assess.composition import Composition as Composition
-    from unveil.assess.composition import compose as compose
-    from unveil.assess.init import start_project as start_project
-    from unveil.assess.policy.check import check as check
-    from unveil.assess.policy.verdict import Verdict as Verdict
-    from unveil.assess.policy.waivers import Waiver as Waiver
-    from unveil.assess.tradeoff import TradeOff as TradeOff
-    from unveil.assess.tradeoff import trade_off as trade_off
-    from unveil.attacks.attack import Attack as Attack
+    from unveil.assess import Assessment as Assessment
+    from unveil.assess import Comparison as Comparison
+    from unveil.assess import Composition as Composition
+    from unveil.assess import TradeOff as TradeOff
+    from unveil.assess import Verdict as Verdict
+    from unveil.assess import Waiver as Waiver
+    from unveil.assess import assess as assess
+    from unveil.assess import check as check
+    from unveil.assess import compare as compare
+    from unveil.assess import compose as compose
+    from unveil.assess import import_arx as import_arx
+    from unveil.assess import start_project as start_project
+    from unveil.assess import trade_off as trade_off
+    from unveil.attacks import Attack as Attack
+    from unveil.attacks import ComparablePartitions as ComparablePartitions
+    from unveil.attacks import propose_partitions as propose_partitions
     from unveil.attacks.attack import attack as attack
-    from unveil.attacks.comparable import ComparablePartitions as ComparablePartitions
-    from unveil.attacks.comparable import propose_partitions as propose_partitions
     from unveil.counts import Counts as Counts
     from unveil.errors import UnveilError as UnveilError
     from unveil.identifiers import direct_identifiers as direct_identifiers
-    from unveil.measures.approximate import approximate_rate as approximate_rate
-    from unveil.measures.discrimination import DiscriminationRate as DiscriminationRate
-    from unveil.measures.discrimination import discrimination_rate as discrimination_rate
-    from unveil.measures.scan import Scan as Scan
+    from unveil.measures import DiscriminationRate as DiscriminationRate
+    from unveil.measures import Scan as Scan
+    from unveil.measures import approximate_rate as approximate_rate
+    from unveil.measures import discrimination_rate as discrimination_rate
     from unveil.measures.scan import scan as scan
-    from unveil.models.measure import Measurement as Measurement
+    from unveil.models import Measurement as Measurement
     from unveil.models.measure import measure as measure
     from unveil.partitions import Hierarchy as Hierarchy
     from unveil.partitions import Partition as Partition
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from unveil.project import Need as Need
     from unveil.project import Project as Project
     from unveil.project import Step as Step
-    from unveil.project.arx import arx_rule as arx_rule
+    from unveil.project import arx_rule as arx_rule
+    from unveil.protect import Front as Front
+    from unveil.protect import anonymize_front as anonymize_front
+    from unveil.protect import protect as protect
     from unveil.protect.anonymize import anonymize as anonymize
-    from unveil.protect.chain import protect as protect
-    from unveil.protect.front import anonymize_front as anonymize_front
-    from unveil.protect.front_result import Front as Front
     from unveil.queries import Gate as Gate
     from unveil.releases import Protection as Protection
     from unveil.releases import Release as Release
@@ -61,33 +61,33 @@ if TYPE_CHECKING:
     from unveil.releases import verify as verify
     from unveil.run import Limits as Limits
     from unveil.run import Run as Run
-    from unveil.search.hierarchies import HierarchyReport as HierarchyReport
-    from unveil.search.hierarchies import build_hierarchy as build_hierarchy
-    from unveil.search.hierarchies import check_hierarchy as check_hierarchy
-    from unveil.search.hierarchies import propose_hierarchy as propose_hierarchy
-    from unveil.search.splitting.labelling import Recoding as Recoding
-    from unveil.search.splitting.local_recoding import recode_locally as recode_locally
-    from unveil.search.splitting.mondrian import mondrian as mondrian
-    from unveil.search.splitting.subtrees import generalize_subtrees as generalize_subtrees
-    from unveil.search.suppression.local import suppress_locally as suppress_locally
+    from unveil.search import HierarchyReport as HierarchyReport
+    from unveil.search import Recoding as Recoding
+    from unveil.search import build_hierarchy as build_hierarchy
+    from unveil.search import check_hierarchy as check_hierarchy
+    from unveil.search import generalize_subtrees as generalize_subtrees
+    from unveil.search import mondrian as mondrian
+    from unveil.search import propose_hierarchy as propose_hierarchy
+    from unveil.search import recode_locally as recode_locally
+    from unveil.search import suppress_locally as suppress_locally
     from unveil.sources import datasets as datasets
     from unveil.sources import source as source
-    from unveil.stream.window import Window as Window
+    from unveil.stream import Window as Window
     from unveil.study import Pair as Pair
     from unveil.study import Study as Study
     from unveil.study import count as count
-    from unveil.tables.attacks import TableAttack as TableAttack
-    from unveil.tables.attacks import attack_table as attack_table
-    from unveil.tables.build import table as table
-    from unveil.tables.crosstable import CrossTable as CrossTable
-    from unveil.utility.loss import Loss as Loss
+    from unveil.tables import CrossTable as CrossTable
+    from unveil.tables import TableAttack as TableAttack
+    from unveil.tables import attack_table as attack_table
+    from unveil.tables import table as table
+    from unveil.utility import Loss as Loss
+    from unveil.utility import Propensity as Propensity
+    from unveil.utility import Task as Task
+    from unveil.utility import Tasks as Tasks
+    from unveil.utility import Utility as Utility
+    from unveil.utility import pmse as pmse
+    from unveil.utility import utility as utility
     from unveil.utility.loss import loss as loss
-    from unveil.utility.needs import Utility as Utility
-    from unveil.utility.needs import utility as utility
-    from unveil.utility.propensity import Propensity as Propensity
-    from unveil.utility.propensity import pmse as pmse
-    from unveil.utility.tasks import Task as Task
-    from unveil.utility.tasks import Tasks as Tasks
     from unveil.utility.tasks import tasks as tasks
 
 __version__ = "0.1.0"

@@ -6,12 +6,21 @@ module of `screens` is one screen: to add one, write its module and its template
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from unveil.app.server import serve_app
+from unveil.doors import lazily
 
 __all__ = ["serve_app"]
 
-OPEN_MODULES = (
-    "gate_server",
-    "server",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.app.gate_server import serve_gate
+    from unveil.app.server import Listening
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "gate_server": ("serve_gate",),
+            "server": ("Listening",),
+        },
+    )

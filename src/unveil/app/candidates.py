@@ -16,7 +16,7 @@ from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.assess.comparison import Comparison
+    from unveil.assess import Comparison
     from unveil.releases import Release
 
 __all__ = ["WAYS", "Tried", "TriedRelease", "Way", "models_of", "steps_of", "try_ways"]
@@ -141,7 +141,7 @@ def models_of(policy: Policy, sensitive: Sequence[str], k: int) -> dict[str, Any
 
 def steps_of(way: Way, study: Study, models: Mapping[str, Any], suppression: float) -> tuple[Step, ...]:
     """Return the steps that protect a table in this way, with their settings."""
-    from unveil.protect.steps import step_function
+    from unveil.protect import step_function
 
     takes = inspect.signature(step_function(way.mechanism)).parameters
     if way.word == "synthetic":
@@ -207,7 +207,7 @@ def try_ways(
 
 def _tried(way: Way, study: Study, models: Mapping[str, Any], settings: Mapping[str, Any], folder: Path) -> TriedRelease:
     """Try one protection; if it fails, the problem is reported and the others are still tried."""
-    from unveil.protect.chain import run_steps
+    from unveil.protect import run_steps
     from unveil.releases import Release
 
     try:
@@ -250,7 +250,7 @@ def _text(value: Any) -> str:
 
 def _compared(study: Study, good: Mapping[str, TriedRelease]) -> Comparison:
     """Compare the candidates with the original, and with one another."""
-    from unveil.assess.comparison import compare
+    from unveil.assess import compare
 
     return compare(
         {"original": study, **{title: one.file for title, one in good.items()}},

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from unveil import __version__
-from unveil.queries.policies.base import REASONS
+from unveil.queries import REASONS
 
 __all__ = ["OPENAPI", "PAGE", "STYLE"]
 

@@ -24,12 +24,12 @@ from unveil.app.guard import Guard, Site
 from unveil.app.server import Listening, bound_socket
 from unveil.errors import ArgumentError, DataNotFoundError, MissingExtraError, UnveilError, reason_of, shown
 from unveil.ledger import LedgerError
-from unveil.queries.problems import QuestionError
+from unveil.queries import QuestionError
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from unveil.queries.gate import Gate
+    from unveil.queries import Gate
 
 __all__ = ["application", "read_tokens", "serve_gate"]
 

@@ -14,9 +14,8 @@ from unveil.sources import ReadOptions, open_source
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.assess.policy.verdict import Verdict
-    from unveil.assess.policy.waivers import Waiver
-    from unveil.attacks.attack import Attack
+    from unveil.assess import Verdict, Waiver
+    from unveil.attacks import Attack
 
 __all__ = ["Judged", "Story", "judge", "stories_of"]
 
@@ -67,7 +66,7 @@ def judge(data: str, options: ReadOptions, project: Project, release: str, link:
     waivers
         The signed exceptions.
     """
-    from unveil.assess.policy.check import check
+    from unveil.assess import check
     from unveil.attacks.attack import attack
 
     study = Study(open_source(data, options), project=project, partial=True)
@@ -151,7 +150,7 @@ def _of_hundred(share: float) -> str:
 
 def written(judged: Judged, folder: Path) -> tuple[Path, Path]:
     """Write the verdict page for the decision maker and the full report for an auditor, and return their paths."""
-    from unveil.assess.policy.pages import sheet
-    from unveil.report.files import write, write_view
+    from unveil.assess import sheet
+    from unveil.report import write, write_view
 
     return write_view(sheet(judged.verdict), folder / "verdict.html"), write(judged.verdict, folder / "auditor.html")

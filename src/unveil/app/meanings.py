@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from unveil.errors import ArgumentError, HierarchyError
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.builders import Builder, Dates, Groups, Intervals, PostalCodes, Rare, Redaction, RootOnly
-from unveil.partitions.builders.dates import UNITS
+from unveil.partitions import (
+    UNITS,
+    Builder,
+    Dates,
+    Groups,
+    Hierarchy,
+    Intervals,
+    Partition,
+    PostalCodes,
+    Rare,
+    Redaction,
+    RootOnly,
+)
 
 __all__ = ["WIZARDS", "Wizard", "edges_of", "groups_of", "hierarchy_of", "kept_hierarchy", "lines_of", "rows_text"]
 

@@ -11,13 +11,11 @@ import numpy as np
 
 from unveil.app.jobs import Job
 from unveil.app.state import Desk, reading
-from unveil.assess.init import Start, start_project
-from unveil.assess.proposals import ColumnProposal
+from unveil.assess import ColumnProposal, Start, start_project
 from unveil.errors import UnsupportedDataError
 from unveil.results import Chart
 from unveil.run import active_run
-from unveil.sources import CodedTable, ReadOptions, open_source
-from unveil.sources.opening import read_options
+from unveil.sources import CodedTable, ReadOptions, open_source, read_options
 from unveil.study import Study
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from unveil import __version__
 from unveil.formats import counted, number, visible
-from unveil.results import Chart, Result, Table, View
-from unveil.results.html_view import html_parts, html_table, style_sheet
+from unveil.results import Chart, Result, Table, View, html_parts, html_table, style_sheet
 from unveil.results.svg import svg
 
 __all__ = ["asset", "environment"]

@@ -8,18 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unveil.partitions.files import write_whole
+from unveil.partitions import write_whole
 from unveil.project import Project
 from unveil.results import Result
 from unveil.run import active_run
-from unveil.sources import ReadOptions, open_source
-from unveil.sources.streams import StreamOptions, open_records
+from unveil.sources import ReadOptions, StreamOptions, open_records, open_source
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.assess.policy.verdict import Verdict
-    from unveil.stream.figures import WindowFigures
-    from unveil.stream.series import WatchRun
+    from unveil.assess import Verdict
+    from unveil.stream import WatchRun, WindowFigures
 
 __all__ = ["against_baseline", "build_table", "course", "watch_file"]
 
@@ -39,7 +37,7 @@ def against_baseline(data: str, options: ReadOptions, project: Project, new: str
     allow
         The largest growth of a risk that is allowed.
     """
-    from unveil.assess.policy.check import check
+    from unveil.assess import check
     from unveil.models.measure import measure
 
     study = Study(open_source(data, options), project=project, partial=True)
@@ -96,10 +94,7 @@ def watch_file(
     follow
         Whether to wait for more at the end of the file.
     """
-    from unveil.stream.alarms import Alarm
-    from unveil.stream.series import WatchRun
-    from unveil.stream.watch import Watch
-    from unveil.stream.window import Window
+    from unveil.stream import Alarm, Watch, WatchRun, Window
 
     run, measured, reported, latest = active_run(), Window(**window), 0.0, None
     source = open_records(data, StreamOptions(follow=follow, missing=missing))
@@ -125,7 +120,7 @@ def _in_words(figures: WindowFigures) -> str:
 
 def course(kept: Path, window: Mapping[str, Any]) -> WatchRun | None:
     """Return the run so far, from the figures it has kept; None if there are none yet."""
-    from unveil.stream.series import Series, WatchRun
+    from unveil.stream import Series, WatchRun
 
     if not kept.is_file():
         return None

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.app.candidates import models_of
 from unveil.errors import EmptyDataError, ModelNotMetError
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import is_suppressed
+from unveil.partitions import Hierarchy, is_suppressed
 from unveil.project import Policy, Project
 from unveil.results import Table
 from unveil.run import active_run
@@ -84,7 +83,7 @@ class SolutionSpace:
 
 def hierarchy_for(study: Study, whole: Study, column: str) -> Hierarchy:
     """Return the hierarchy of a column: the project's, or a proposed one."""
-    from unveil.search.hierarchies import propose_hierarchy
+    from unveil.search import propose_hierarchy
 
     return study.hierarchy(column) or propose_hierarchy(whole, column).hierarchy
 
@@ -96,7 +95,7 @@ def nodes_of(hierarchies: Mapping[str, Hierarchy]) -> int:
 
 def generalised(study: Study, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int], k: int) -> Release[Any]:
     """Return the release of one generalisation; all classes that break a rule of the project are suppressed, however many."""
-    from unveil.models.requirements import parse_models
+    from unveil.models import parse_models
     from unveil.protect.anonymize import anonymize
 
     policy = Policy() if study.project is None else study.project.policy

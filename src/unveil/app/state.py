@@ -21,10 +21,8 @@ from unveil.app.jobs import Jobs
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, ProjectError, UnveilError, shown
 from unveil.project import Attribute, DataSection, Project
-from unveil.sources import ReadOptions, open_source
-from unveil.sources.datasets import names as built_in
-from unveil.sources.files.inputs import named_part
-from unveil.sources.opening import read_options
+from unveil.sources import ReadOptions, named_part, open_source, read_options
+from unveil.sources import names as built_in
 from unveil.study import Study
 
 __all__ = ["ChangedOnDiskError", "Desk", "Opened", "reading", "without_password"]

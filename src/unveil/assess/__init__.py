@@ -3,41 +3,50 @@
 The room can also be called as a function: `unveil.assess(data)` is `unveil.assess.assessment.assess`.
 """
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-class _CallableRoom(ModuleType):
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        from unveil.assess.assessment import assess
+from unveil.doors import call_as, lazily
 
-        return assess(*args, **options)
+call_as(__name__, "assessment", "assess")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for a call in a process of its own
-        return import_module, (self.__name__,)
-
-
-sys.modules[__name__].__class__ = _CallableRoom
-
-OPEN_MODULES = (
-    "arx_import",
-    "assessment",
-    "catalogue",
-    "comparison",
-    "composition",
-    "evidence",
-    "release_figures",
-    "init",
-    "policy.check",
-    "policy.junit",
-    "policy.pages",
-    "policy.verdict",
-    "policy.waivers",
-    "proposals",
-    "rates",
-    "taxonomy",
-    "tradeoff",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.assess.arx_import import import_arx
+    from unveil.assess.assessment import Assessment, assess
+    from unveil.assess.catalogue import records
+    from unveil.assess.comparison import Comparison, compare
+    from unveil.assess.composition import Composition, compose
+    from unveil.assess.evidence import Evidence, Evidenced, read_files
+    from unveil.assess.init import Start, start_project
+    from unveil.assess.policy.check import check, policy_of
+    from unveil.assess.policy.junit import junit
+    from unveil.assess.policy.pages import sheet, title
+    from unveil.assess.policy.verdict import Verdict
+    from unveil.assess.policy.waivers import Waiver, read_waivers
+    from unveil.assess.proposals import ColumnProposal
+    from unveil.assess.rates import Measure, attribute_rate
+    from unveil.assess.release_figures import LOSSES, PRIVACY
+    from unveil.assess.tradeoff import TradeOff, trade_off
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "arx_import": ("import_arx",),
+            "assessment": ("Assessment", "assess"),
+            "catalogue": ("records",),
+            "comparison": ("Comparison", "compare"),
+            "composition": ("Composition", "compose"),
+            "evidence": ("Evidence", "Evidenced", "read_files"),
+            "init": ("Start", "start_project"),
+            "policy.check": ("check", "policy_of"),
+            "policy.junit": ("junit",),
+            "policy.pages": ("sheet", "title"),
+            "policy.verdict": ("Verdict",),
+            "policy.waivers": ("Waiver", "read_waivers"),
+            "proposals": ("ColumnProposal",),
+            "rates": ("Measure", "attribute_rate"),
+            "release_figures": ("LOSSES", "PRIVACY"),
+            "tradeoff": ("TradeOff", "trade_off"),
+        },
+    )

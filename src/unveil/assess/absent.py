@@ -8,7 +8,7 @@ from typing import Any
 
 from unveil.formats import counted
 from unveil.naming import words_of
-from unveil.partitions.matching import number_of, text_of
+from unveil.partitions import number_of, text_of
 from unveil.run import in_blocks
 
 __all__ = ["MissingCode", "missing_codes"]

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.guessing import best_guess
+from unveil.counts import best_guess
 from unveil.naming import hints_of, words_of
-from unveil.partitions.matching import number_of
-from unveil.partitions.moments import DateReading
+from unveil.partitions import DateReading, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,9 +18,8 @@ from unveil.attributes import Kind, Role
 from unveil.errors import ProjectError, shown
 from unveil.formats import counted
 from unveil.output import atomic_write, check_replaceable, together
-from unveil.partitions.files import write_whole
-from unveil.project import Attribute, DataSection, Project, Step
-from unveil.project.arx import ArxArchive, ArxColumn, read_archive, translated
+from unveil.partitions import write_whole
+from unveil.project import ArxArchive, ArxColumn, Attribute, DataSection, Project, Step, read_archive, translated
 from unveil.results import Figure, Result, Table, View
 from unveil.run import looks
 

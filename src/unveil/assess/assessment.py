@@ -36,15 +36,11 @@ from unveil.counts import count_table
 from unveil.errors import ArgumentError, listed, shown
 from unveil.formats import counted
 from unveil.identifiers import DirectIdentifiers, found_in
-from unveil.measures.equivalence import without_suppressed
-from unveil.measures.scan import Scan, scan_study
-from unveil.measures.subset_walk import Subset
-from unveil.models.measure import Measurement, MeasureOptions, measured_study
-from unveil.models.requirements import planned_models
+from unveil.measures import Scan, Subset, scan_study, without_suppressed
+from unveil.models import Measurement, MeasureOptions, measured_study, planned_models
 from unveil.partitions import Partition
 from unveil.project import Project
-from unveil.results import Displayed, Provenance, Result, View
-from unveil.results.masking import SMALL
+from unveil.results import SMALL, Displayed, Provenance, Result, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.assess.evidence import file_table
 from unveil.formats import counted, noun, number
-from unveil.models.measurement_view import view_of as measured_view
-from unveil.results import Chart, Figure, Table, View
-from unveil.results.masking import masking_in_words
+from unveil.models import view_of as measured_view
+from unveil.results import Chart, Figure, Table, View, masking_in_words
 
 if TYPE_CHECKING:
     from unveil.assess.assessment import Assessment

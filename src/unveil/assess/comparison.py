@@ -17,16 +17,14 @@ from unveil.assess.tradeoff import TradeOff, planned, studied_beside, trade_off
 from unveil.attributes import Names, names_of, require_columns, sides_of
 from unveil.errors import ArgumentError, shown
 from unveil.formats import counted, jsonable, number
-from unveil.measures.equivalence import SUPPRESSED
+from unveil.measures import SUPPRESSED
 from unveil.project import Need
 from unveil.results import Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data
 from unveil.study import Study, studied
-from unveil.tables.comparison import ProtectedTable, TableComparison, compare_tables
-from unveil.tables.crosstable import CrossTable
-from unveil.utility.needs import utility
-from unveil.utility.tasks import Task
+from unveil.tables import CrossTable, ProtectedTable, TableComparison, compare_tables
+from unveil.utility import Task, utility
 
 __all__ = ["AttributeChange", "Comparison", "compare"]
 

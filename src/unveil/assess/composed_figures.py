@@ -10,13 +10,10 @@ import numpy as np
 
 from unveil.assess.candidates import ProtectionCandidate, single_candidates
 from unveil.errors import PartitionError
-from unveil.measures.discrimination import RateQuestion, mean, rate
-from unveil.measures.entropy import beyond_chance
+from unveil.measures import RateQuestion, beyond_chance, mean, rate
 from unveil.partitions import Partition
 from unveil.project import Need
-from unveil.sources import CodedTable, load
-from unveil.sources.alignment import Alignment, side_by_side
-from unveil.sources.microdata import Microdata
+from unveil.sources import Alignment, CodedTable, Microdata, load, side_by_side
 
 __all__ = ["ComposedFigures", "CompositionMeasure"]
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.releases import ColumnScreen, screen
-from unveil.search.request import records_of, require_person_apart
-from unveil.sources import Data
-from unveil.sources.microdata import Microdata, RecordsSource, open_microdata
+from unveil.search import records_of, require_person_apart
+from unveil.sources import Data, Microdata, RecordsSource, open_microdata
 from unveil.study import Study, said_of, stated, study_of
 
 if TYPE_CHECKING:

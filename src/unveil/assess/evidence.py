@@ -21,13 +21,10 @@ from unveil import __version__
 from unveil.clock import moment
 from unveil.credentials import without_credentials
 from unveil.formats import jsonable
-from unveil.project import Policy, Project
-from unveil.project.rules import Rule
+from unveil.project import Policy, Project, Rule
 from unveil.randomness import read_key
 from unveil.results import Displayed, Table, View
-from unveil.sources import Data, Source, open_source
-from unveil.sources.files import files_at
-from unveil.sources.files.inputs import locate
+from unveil.sources import Data, Source, files_at, locate, open_source
 
 __all__ = [
     "Evidence",

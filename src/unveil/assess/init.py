@@ -29,14 +29,12 @@ from unveil.formats import counted
 from unveil.identifiers import DirectIdentifiers, direct_identifiers, found_in
 from unveil.naming import hints_of
 from unveil.output import check_replaceable, together
-from unveil.partitions import Hierarchy
-from unveil.partitions.files import write_whole
+from unveil.partitions import Hierarchy, write_whole
 from unveil.project import Attribute, DataSection, Project
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
-from unveil.search.nesting import nested_places
-from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source
-from unveil.sources.columns import read_as
+from unveil.search import nested_places
+from unveil.sources import Coded, Data, ReadOptions, Source, load, open_source, read_as
 from unveil.study import CodedColumns, Columns, Study, counted_columns
 
 __all__ = ["ColumnProposal", "InitQuestion", "Start", "file_names", "new_folders", "require_new", "start_project"]

@@ -9,8 +9,7 @@ from unveil import __version__
 from unveil.assess.proposals import ColumnProposal
 from unveil.attributes import ROLES
 from unveil.formats import counted
-from unveil.project import Attribute, Project
-from unveil.project.toml_text import written, written_key
+from unveil.project import Attribute, Project, written, written_key
 
 __all__ = ["commented", "project_text"]
 

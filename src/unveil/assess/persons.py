@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.guessing import best_guess
+from unveil.counts import best_guess
 from unveil.formats import counted
 from unveil.naming import hints_of, words_of
 

@@ -11,11 +11,9 @@ from unveil.assess.alike import AlikeColumns
 from unveil.assess.marks import SensitiveMark, sensitive_mark
 from unveil.attributes import Kind, Role
 from unveil.formats import counted, number
-from unveil.measures.unnamed import ColumnExposure, column_exposure
+from unveil.measures import ColumnExposure, column_exposure
 from unveil.naming import hints_of, words_of
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders import propose
-from unveil.partitions.builders.base import RootOnly
+from unveil.partitions import Hierarchy, RootOnly, propose
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.attributes import names_of
-from unveil.counts import Counts
-from unveil.counts.grouping import group, summed
-from unveil.counts.owners import Owners
+from unveil.counts import Counts, Owners, group, summed
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import jsonable
-from unveil.measures.by_value import ByValue
-from unveil.measures.discrimination import DiscriminationRate, split_rate
-from unveil.results.masking import MASK, masked_values
+from unveil.measures import ByValue, DiscriminationRate, split_rate
+from unveil.results import MASK, masked_values
 from unveil.run import active_run
 from unveil.study import Study, counted_split
 

@@ -10,18 +10,13 @@ from typing import Any, Literal, TypeAlias
 from unveil.attacks.attack import attack
 from unveil.attributes import require_columns
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, UnveilError, listed, shown
-from unveil.models.measure import Measurement, MeasureOptions, measured_study
-from unveil.models.registry import figure_models, rule_model
+from unveil.models import Measurement, MeasureOptions, figure_models, measured_study, rule_model
 from unveil.project import Need
 from unveil.run import active_run
-from unveil.sources import Data
-from unveil.sources.alignment import require_order
+from unveil.sources import Data, require_order
 from unveil.study import Study
-from unveil.utility.encoding import check_draw
+from unveil.utility import Task, check_draw, pmse, utility
 from unveil.utility.loss import loss
-from unveil.utility.needs import utility
-from unveil.utility.propensity import pmse
-from unveil.utility.tasks import Task
 from unveil.utility.tasks import tasks as try_tasks
 
 __all__ = ["LOSSES", "MEANING", "PRIVACY", "Axis", "ComparedRelease", "FigureRequest", "FigureValues", "Pairing", "Shared"]

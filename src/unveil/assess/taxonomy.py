@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unveil import mechanisms
-from unveil.mechanisms.facts import FACTS, RECODINGS, MechanismFacts
+from unveil.mechanisms import FACTS, RECODINGS, MechanismFacts
 from unveil.results import Figure, Result, Table, View
 
 __all__ = ["Taxonomy", "taxonomy"]

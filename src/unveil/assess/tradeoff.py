@@ -26,7 +26,7 @@ from unveil.results import Chart, Figure, Provenance, Result, Table, View
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, planned_needs, require_values, studied
-from unveil.utility.tasks import Task
+from unveil.utility import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from unveil.attacks.attack import Attack, attack
 from unveil.attacks.items import KnownItems, known_items
 from unveil.attacks.linkage.distance import distance_linkage
@@ -13,7 +15,9 @@ from unveil.attacks.linkage.probabilistic import probabilistic_linkage
 from unveil.attacks.linkage.structure import structure_linkage
 from unveil.attacks.minimal_generalisation import minimality
 from unveil.attacks.minimality_result import Minimality
-from unveil.measures.text_leaks import TextLeaks, text_leaks
+from unveil.doors import lazily
+from unveil.measures import TextLeaks
+from unveil.measures.text_leaks import text_leaks
 
 __all__ = [
     "Attack",
@@ -30,9 +34,16 @@ __all__ = [
     "text_leaks",
 ]
 
-OPEN_MODULES = (
-    "attack",
-    "comparable",
-    "identity",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.attacks.attack import planned_attackers
+    from unveil.attacks.comparable import ComparablePartitions, propose_partitions
+    from unveil.attacks.identity import known_records
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "attack": ("planned_attackers",),
+            "comparable": ("ComparablePartitions", "propose_partitions"),
+            "identity": ("known_records",),
+        },
+    )

@@ -31,15 +31,12 @@ from unveil.attributes import Names
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, listed, shown
 from unveil.formats import counted, number
-from unveil.measures.discrimination import mean
-from unveil.measures.equivalence import equivalence, suppressed_cells
+from unveil.measures import mean, suppressed_cells
+from unveil.measures.equivalence import equivalence
 from unveil.partitions import Hierarchy, Partition
-from unveil.results import Provenance, Result, View, plain
-from unveil.results.masking import MASK, SMALL, masked_parts
+from unveil.results import MASK, SMALL, Provenance, Result, View, masked_parts, plain
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data
-from unveil.sources.alignment import Alignment
-from unveil.sources.opening import open_beside
+from unveil.sources import Alignment, Data, open_beside
 from unveil.study import Pair, paired, require_as_they_are
 
 __all__ = ["Attack", "attack", "planned_attackers"]

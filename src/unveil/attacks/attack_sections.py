@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from unveil.measures.discrimination import RateFigures
-from unveil.results import Figures
-from unveil.results.masking import DecidingClass
+from unveil.measures import RateFigures
+from unveil.results import DecidingClass, Figures
 
 __all__ = [
     "Background",

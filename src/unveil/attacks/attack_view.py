@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         WithoutValue,
     )
     from unveil.attacks.linkage.linkage_sections import RecordLinkage
-    from unveil.measures.discrimination import RateFigures
+    from unveil.measures import RateFigures
 
 __all__ = ["view_of"]
 

@@ -21,15 +21,11 @@ from unveil.arguments import checked_arguments, checked_number
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line, shown
 from unveil.formats import number
-from unveil.measures.discrimination import RateQuestion, rate, rate_of
-from unveil.measures.entropy import expected_information_bits
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.files import write_whole
-from unveil.partitions.generalised import point_of
+from unveil.measures import RateQuestion, expected_information_bits, rate, rate_of
+from unveil.partitions import Hierarchy, Partition, point_of, write_whole
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import looks
-from unveil.sources import CodedTable, Data, load
-from unveil.sources.alignment import align, side_by_side
+from unveil.sources import CodedTable, Data, align, load, side_by_side
 from unveil.study import open_both, require_no_nulls, stated
 
 if TYPE_CHECKING:

@@ -35,14 +35,11 @@ from unveil.attacks.attack_sections import (
     SkewnessOf,
     WithoutValue,
 )
-from unveil.counts import Counts, count_each
-from unveil.counts.grouping import summed
+from unveil.counts import Counts, count_each, summed
 from unveil.formats import jsonable
-from unveil.measures.by_value import disclosing
-from unveil.measures.discrimination import RateFigures, RateQuestion, mean, rates
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures import Equivalence, RateFigures, RateQuestion, Spread, disclosing, mean, rates
 from unveil.partitions import Partition
-from unveil.results.masking import Rows
+from unveil.results import Rows
 from unveil.sources import CodedTable
 from unveil.study import ColumnPair, Pair
 

@@ -28,15 +28,10 @@ from unveil.attacks.attack_sections import (
     WhiteBoxRate,
 )
 from unveil.attacks.linking import by_structure
-from unveil.counts import Counts, count_table
-from unveil.counts.grouping import Codes, group, summed
-from unveil.counts.owners import Owners
+from unveil.counts import Codes, Counts, Owners, count_table, group, summed
 from unveil.errors import ArgumentError, PartitionError
-from unveil.measures.discrimination import RateFigures, RateQuestion, mean, rates
-from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.wildcard import covering
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.generalised import ComparedColumn, compared, novel
+from unveil.measures import Equivalence, RateFigures, RateQuestion, covering, mean, rates, without_suppressed
+from unveil.partitions import ComparedColumn, Hierarchy, Partition, compared, novel
 from unveil.run import active_run
 from unveil.sources import CodedTable, Data
 from unveil.study import ColumnPair, Pair, beside, require_as_they_are, studied

@@ -12,10 +12,10 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import require_columns
 from unveil.errors import one_line
-from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, items_of, supports
+from unveil.measures import MOST_KNOWN, Items, checked_separator, items_of, supports
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, in_blocks, looks
-from unveil.sources.microdata import open_microdata
+from unveil.sources import open_microdata
 from unveil.study import require_as_they_are, study_of
 
 if TYPE_CHECKING:

@@ -29,9 +29,7 @@ from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, Un
 from unveil.formats import jsonable
 from unveil.results import Figures
 from unveil.run import Stages, active_run
-from unveil.sources import Data, Source, load
-from unveil.sources.alignment import Alignment, align, common_codes
-from unveil.sources.opening import open_beside
+from unveil.sources import Alignment, Data, Source, align, common_codes, load, open_beside
 from unveil.study import ColumnPair, Pair
 
 if TYPE_CHECKING:

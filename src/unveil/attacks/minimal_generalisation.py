@@ -27,7 +27,7 @@ from unveil.attacks.minimality_result import Minimality
 from unveil.attributes import Names
 from unveil.counts import Counts
 from unveil.errors import ArgumentError, listed
-from unveil.partitions.generalised import text_form
+from unveil.partitions import text_form
 from unveil.run import Progress, in_run
 from unveil.sources import Data
 from unveil.study import Pair, paired, require_nulls_as_values, require_values

@@ -135,14 +135,14 @@ def _data(_: typer.Context) -> Iterable[str]:
 
 
 def _mechanisms(_: typer.Context) -> Iterable[str]:
-    from unveil.protect.steps import mechanism_names
+    from unveil.protect import mechanism_names
 
     return mechanism_names()
 
 
 def _settings(ctx: typer.Context) -> Iterable[str]:
     """Return the settings of the mechanism that the command names."""
-    from unveil.protect.steps import mechanism_names, step_function
+    from unveil.protect import mechanism_names, step_function
 
     named = str(ctx.params.get("mechanism"))
     known = inspect.signature(step_function(named)).parameters.values() if named in mechanism_names() else ()
@@ -150,32 +150,32 @@ def _settings(ctx: typer.Context) -> Iterable[str]:
 
 
 def _presets(_: typer.Context) -> Iterable[str]:
-    from unveil.project.presets import PRESETS
+    from unveil.project import PRESETS
 
     return PRESETS
 
 
 def _figures(_: typer.Context) -> Iterable[str]:
-    from unveil.assess.release_figures import PRIVACY
-    from unveil.models.registry import figure_models
+    from unveil.assess import PRIVACY
+    from unveil.models import figure_models
 
     return (*PRIVACY, *figure_models())
 
 
 def _losses(_: typer.Context) -> Iterable[str]:
-    from unveil.assess.release_figures import LOSSES
+    from unveil.assess import LOSSES
 
     return LOSSES
 
 
 def _objectives(_: typer.Context) -> Iterable[str]:
-    from unveil.search.lattice.objectives import JOINED_OBJECTIVES, OBJECTIVES
+    from unveil.search import JOINED_OBJECTIVES, OBJECTIVES
 
     return (*OBJECTIVES, *JOINED_OBJECTIVES, "classification:")
 
 
 def _periods(_: typer.Context) -> Iterable[str]:
-    from unveil.partitions.builders.dates import UNITS
+    from unveil.partitions import UNITS
 
     return UNITS
 

@@ -27,7 +27,7 @@ def composed(
     as_json: bool,
 ) -> None:
     """Try protections, write the chosen release, and show all; refuse options that apply only to generalisations."""
-    from unveil.assess.composition import compose
+    from unveil.assess import compose
     from unveil.project import Need
 
     models, search, order, to = groups

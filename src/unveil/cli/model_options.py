@@ -14,7 +14,7 @@ from unveil.cli.completion import beginning
 from unveil.cli.study_options import Inputs, hierarchies, named_hierarchies, orders
 
 if TYPE_CHECKING:
-    from unveil.models.base import Model
+    from unveil.models import Model
     from unveil.partitions import Hierarchy
 
 __all__ = [
@@ -137,7 +137,7 @@ class RequestedModels:
 
     def named(self, sensitive: Sequence[str]) -> list[Model]:
         """Return the models that the options name; a model without a column is required of each sensitive column."""
-        from unveil.models.requirements import parse_models
+        from unveil.models import parse_models
 
         words = {
             "k": self.k, "km": self.km, "p": self.p, "l": self.l_diversity, "t": self.t, "alpha": self.share, "beta": self.beta,
@@ -153,8 +153,7 @@ class RequestedModels:
 
 def hierarchies_in(folder: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
     """Return the hierarchies of columns in a folder; refuse to read a file that this run will write."""
-    from unveil.partitions import Hierarchy
-    from unveil.partitions.files import hierarchy_file
+    from unveil.partitions import Hierarchy, hierarchy_file
 
     for name in columns:
         check_read(str(hierarchy_file(folder, name)))

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from unveil.cli.model_options import ModelOptions
-    from unveil.models.base import Model
+    from unveil.models import Model
     from unveil.project import Step
     from unveil.releases import Release
-    from unveil.sources.engines.address import Address
+    from unveil.sources import Address
 
 __all__ = [
     "DrawOptions",
@@ -81,7 +81,7 @@ def is_sink(place: str) -> bool:
 def _file_or_table(place: str) -> Path | Address | str:
     """Return the file or the table of a release, or the place of a stream; refuse a file as `_file` does."""
     from unveil.releases import checked_place
-    from unveil.sources.engines.address import parse
+    from unveil.sources import parse
 
     return place if is_sink(place) else parse(place) or checked_place(place)
 
@@ -182,7 +182,7 @@ class FileOptions:
 
     def check(self) -> None:
         """Refuse, before the work begins, to neutralise formulas in a format that no spreadsheet opens as text."""
-        from unveil.sources.files.spreadsheets import require_delimited
+        from unveil.sources import require_delimited
 
         if self.spreadsheet_safe and self.out is not None:
             require_delimited(self.out)
@@ -293,7 +293,7 @@ class MechanismOptions:
         self, inputs: Inputs, table: TableOptions, models: ModelOptions, search: SearchOptions
     ) -> tuple[list[Step], list[Model]]:
         """Return the steps to run, from the options or the project; without steps, the models to meet by generalisation."""
-        from unveil.protect.steps import fitting_step, planned_steps
+        from unveil.protect import fitting_step, planned_steps
 
         if self.need and self.mechanism is None:
             raise ArgumentError("--need goes with --mechanism any, which looks for what serves it; see unveil front.")
@@ -337,7 +337,7 @@ class MechanismOptions:
         """Return the options that the mechanism accepts."""
         import inspect
 
-        from unveil.protect.steps import step_function
+        from unveil.protect import step_function
 
         return tuple(inspect.signature(step_function(str(self.mechanism))).parameters)
 

@@ -37,7 +37,7 @@ from unveil.cli.options import (
 from unveil.errors import ArgumentError, ColumnNotFoundError, ProjectError, listed, near_miss, shown
 
 if TYPE_CHECKING:
-    from unveil.models.base import Model
+    from unveil.models import Model
     from unveil.partitions import Hierarchy, Partition
     from unveil.project import Need, Project
     from unveil.results import Result
@@ -86,8 +86,7 @@ class ReadingOptions:
 
     def source(self, place: str, role: str, project: Project | None = None) -> Source:
         """Open another table of the same columns, in its own format, with the missing texts and codes of the project."""
-        from unveil.sources import open_source
-        from unveil.sources.opening import read_options
+        from unveil.sources import open_source, read_options
 
         own, noted = self.options(), note_read(role, place)
         return open_source(noted, read_options(project, own, release=place), held=closed_at_end.get())
@@ -157,7 +156,7 @@ class Inputs:
 
     def planned_models(self) -> list[Model]:
         """Return the models that the project requires."""
-        from unveil.models.requirements import planned_models
+        from unveil.models import planned_models
 
         return planned_models(self.study)
 
@@ -181,8 +180,7 @@ def gather(
 
     `partial`: the data may lack columns of the project; `release`: it is a release of the project's data, in its own format.
     """
-    from unveil.sources import open_source
-    from unveil.sources.opening import read_options
+    from unveil.sources import open_source, read_options
     from unveil.study import Study
 
     named = roles or NamedRoles()
@@ -416,7 +414,7 @@ class EvidenceOptions(FormOptions):
         """Return a displayed answer with the hashes of its inputs if there is a key; otherwise return it unchanged."""
         if self.key_file is None:
             return result
-        from unveil.assess.evidence import Evidence, Evidenced, read_files
+        from unveil.assess import Evidence, Evidenced, read_files
 
         files = read_files(read_here.get(), self.key_file)
         return Evidenced(result.displayed(**self.masking()), evidence=Evidence(files))

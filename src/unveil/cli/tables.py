@@ -36,7 +36,7 @@ def checked_out(out: Path | None) -> Path | None:
     """Refuse, before the work begins, a place to which nothing can be written."""
     if out is not None:
         from unveil.report import checked_path
-        from unveil.tables.files.writing import check_table_path
+        from unveil.tables import check_table_path
 
         if out.suffix.lower() == ".xlsx":
             check_table_path(out, "long")
@@ -90,11 +90,11 @@ def read_foreign(data: str | None) -> tuple[Any, Any] | None:
     """Read a table or a problem of tau-Argus: a .jj file, or a .tab file with its .rda beside it; None: it is neither."""
     place = Path(data or "")
     if place.suffix.lower() == ".jj":
-        from unveil.tables.files.argus import read_jj
+        from unveil.tables import read_jj
 
         return read_jj(place)
     if place.suffix.lower() == ".tab" and place.with_suffix(".rda").is_file():
-        from unveil.tables.files.argus import read_tab
+        from unveil.tables import read_tab
 
         return read_tab(place)
     return None
@@ -124,9 +124,7 @@ def perturbed(
 def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Sequence[str], made_of: dict[str, Any]) -> Any:
     """Compare published tables with the table of the records; `made_of` holds its arguments, as for `table`."""
     from unveil import tables
-    from unveil.tables.files.published import read_published
-    from unveil.tables.published import reordered
-    from unveil.tables.rules import contributors_of
+    from unveil.tables import contributors_of, read_published, reordered
 
     table = tables.table(original, list(by), top=contributors_of(rules), **made_of)
     value, hierarchies, total = (made_of[name] for name in ("value", "hierarchies", "total"))
@@ -139,7 +137,7 @@ def compared(original: Any, by: Sequence[str], files: dict[str, str], rules: Seq
 def written(result: Any, answer: TableAnswer) -> None:
     """Show an answer; a table that is not safe is not written for publication, and the exit code is 1."""
     from unveil.arguments import checked_word
-    from unveil.tables.crosstable import CrossTable
+    from unveil.tables import CrossTable
 
     checked_word("--form", answer.form, ("long", "crosstab"))
     exposed = not getattr(result, "safe", True)
@@ -163,8 +161,7 @@ def written(result: Any, answer: TableAnswer) -> None:
 
 def _publish(result: Any, answer: TableAnswer) -> None:
     """Write the table to publish."""
-    from unveil.tables.crosstab import crosstab_rows
-    from unveil.tables.files.writing import write_crosstab, write_long
+    from unveil.tables import crosstab_rows, write_crosstab, write_long
 
     out = answer.out
     if out is None:

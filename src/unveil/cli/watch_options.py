@@ -16,10 +16,8 @@ from unveil.errors import ArgumentError, shown
 if TYPE_CHECKING:
     from unveil.attributes import Role
     from unveil.project import Need, Project
-    from unveil.sources.streams import StreamOptions
-    from unveil.stream.checkpoint import Checkpoint
-    from unveil.stream.watch import Judge
-    from unveil.stream.window import Window
+    from unveil.sources import StreamOptions
+    from unveil.stream import Checkpoint, Judge, Window
 
 __all__ = [
     "AlarmOptions",
@@ -100,7 +98,7 @@ class WindowOptions:
 
     def settings(self, plan: Project | None) -> dict[str, Any]:
         """Return the arguments of the window."""
-        from unveil.stream.derived_columns import parse_derived
+        from unveil.stream import parse_derived
 
         sets, sensitive = self.key_sets(plan), self.sensitive or _role(plan, "sensitive")
         columns = [name for one in sets for name in one] + list(sensitive)
@@ -144,7 +142,7 @@ class StreamSourceOptions:
 
     def options(self, plan: Project | None) -> StreamOptions:
         """Return the settings for reading the stream; texts that represent a null in the project's data also do so in it."""
-        from unveil.sources.streams import StreamOptions
+        from unveil.sources import StreamOptions
 
         client = client_settings(self.setting, self.settings_file)
         missing = tuple(self.missing or () if plan is None else self.missing or plan.data.missing)
@@ -171,7 +169,7 @@ class AlarmOptions:
 
     def judge(self, plan: Project | None, settings: Mapping[str, Any]) -> Judge | None:
         """Return the judge of a window by the rules of a policy, if there is a policy."""
-        from unveil.assess.policy.check import check, policy_of
+        from unveil.assess import check, policy_of
 
         if self.policy is None and (plan is None or not plan.policy):
             return None
@@ -212,7 +210,7 @@ class KeepingOptions:
 
     def kept(self, source: str, settings: Mapping[str, Any], alarms: AlarmOptions) -> Checkpoint | None:
         """Return the checkpoint of the state, if one is kept."""
-        from unveil.stream.checkpoint import Checkpoint
+        from unveil.stream import Checkpoint
 
         if self.checkpoint is None:
             return None
@@ -260,7 +258,7 @@ def _extent(window: str, every: str | None, *, timed: bool) -> dict[str, Any]:
         extent = {"size": int(window)}
         step = every or str(max(int(window) // 10, 1))
     else:
-        from unveil.stream.times import MICROS, duration_of
+        from unveil.stream import MICROS, duration_of
 
         micros = duration_of("--window", window)
         extent = {"duration": window}

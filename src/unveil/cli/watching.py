@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from unveil.cli.watch_options import AlarmOptions, KeepingOptions, ShowingOptions, StreamSourceOptions, WindowOptions
-    from unveil.stream.figures import WindowFigures
-    from unveil.stream.series import WatchRun
-    from unveil.stream.watch import Watch
-    from unveil.stream.window import Window
+    from unveil.stream import Watch, WatchRun, Window, WindowFigures
 
 __all__ = ["LiveView", "PlainView", "run_to_end", "sparkline", "stopping", "view_of", "watch_of"]
 
@@ -36,12 +33,8 @@ _PATIENCE = 10.0
 
 def watch_of(stream: StreamSourceOptions, window: WindowOptions, alarms: AlarmOptions, keeping: KeepingOptions) -> Watch:
     """Return the watch that the options describe, before its first record."""
-    from unveil.sources.streams import open_records
-    from unveil.stream.alarms import Alarm
-    from unveil.stream.sinks import open_sink
-    from unveil.stream.times import MICROS, duration_of
-    from unveil.stream.watch import Watch
-    from unveil.stream.window import Window
+    from unveil.sources import open_records
+    from unveil.stream import MICROS, Alarm, Watch, Window, duration_of, open_sink
 
     plan = window.plan
     settings = window.settings(plan)
@@ -85,7 +78,7 @@ class _Output:
     """The output of figures as they arrive: lines or a view, the page of metrics, the command of an alarm."""
 
     def __init__(self, *, as_json: bool, command: str | None, port: int | None) -> None:
-        from unveil.stream.metrics import MetricsPage
+        from unveil.stream import MetricsPage
 
         self._words = [] if command is None else _words(command)
         self._page = None if port is None else MetricsPage(port)
@@ -186,7 +179,7 @@ def _write_report(running: Watch, moving: Window, out: Path) -> None:
 
 
 def _whole(running: Watch, moving: Window) -> WatchRun:
-    from unveil.stream.series import WatchRun
+    from unveil.stream import WatchRun
 
     left_out = {**moving.counters, "malformed": running.malformed}
     question = repr(moving).removeprefix("Window(").rpartition(":")[0]

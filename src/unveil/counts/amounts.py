@@ -67,7 +67,8 @@ def amounts_of(
 
     An engine computes both itself; other data is read record by record. The null policy is applied to the columns `beside`, too.
     """
-    from unveil.sources.amounts import Contribution, amounts  # most calls count, and add up nothing
+    from unveil.sources import Contribution
+    from unveil.sources.amounts import amounts  # most calls count, and add up nothing
 
     source = open_source(data)
     there = amounts(source, columns, Contribution(value), top) if nulls == "category" else None

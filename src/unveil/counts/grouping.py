@@ -16,7 +16,7 @@ import numpy as np
 from unveil.compilation import Pace, compiled
 from unveil.ordering import by_digits, order_of
 from unveil.run import active_run, watched
-from unveil.sources.coding import encode_values
+from unveil.sources import encode_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

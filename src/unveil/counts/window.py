@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Column, Counts
 from unveil.counts.grouping import group
+from unveil.counts.table import Column, Counts
 from unveil.errors import ArgumentError, CountsError
-from unveil.sources import Coded
-from unveil.sources.coding import encode_values
-from unveil.sources.streams.base import text_of_value
+from unveil.sources import Coded, encode_values, text_of_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,7 @@ from unveil.identifiers.dates import DatesRead, read_dates
 from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
 from unveil.run import in_blocks
-from unveil.sources.coding import OneType
+from unveil.sources import OneType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

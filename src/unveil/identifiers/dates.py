@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.partitions.moments import read_moments
+from unveil.partitions import read_moments
 
 if TYPE_CHECKING:
     from unveil.identifiers.column import LookedColumn

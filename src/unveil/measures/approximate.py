@@ -18,18 +18,14 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, require_columns, sides_of
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.formats import counted, number
 from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
 from unveil.measures.entropy import entropy_bits
 from unveil.results import Figure, Provenance, Result, View
 from unveil.run import looks
-from unveil.sources import Data, open_source
-from unveil.sources.base import Tally, TallySource
-from unveil.sources.batches.counting import StreamSource
-from unveil.sources.engines.table import EngineSource
-from unveil.sources.sampling import Sampled, sample
+from unveil.sources import Data, EngineSource, Sampled, StreamSource, Tally, TallySource, open_source, sample
 from unveil.study import Study, count, planned_key, study_of
 
 if TYPE_CHECKING:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Classes, Column, Counts
-from unveil.counts.grouping import group_sums_each
+from unveil.counts import Classes, Column, Counts, group_sums_each
 from unveil.formats import jsonable
-from unveil.results.masking import MASK, SMALL, Rows, masked_values
+from unveil.results import MASK, SMALL, Rows, masked_values
 from unveil.run import in_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts.grouping import Codes
+    from unveil.counts import Codes
 
 __all__ = ["CERTAIN", "LIKELY", "TIMES", "ByValue", "disclosing", "rows_of", "telling_classes", "telling_values"]
 

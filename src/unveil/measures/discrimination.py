@@ -33,8 +33,7 @@ from unveil.measures.entropy import (
 )
 from unveil.measures.interval import Interval, interval_of
 from unveil.partitions import Partition
-from unveil.results import Figure, Figures, Provenance, Result, Table, View
-from unveil.results.masking import SMALL, Rows, masking_in_words
+from unveil.results import SMALL, Figure, Figures, Provenance, Result, Rows, Table, View, masking_in_words
 from unveil.run import looks
 from unveil.sources import CodedTable, Data
 from unveil.study import checked_partitions, counted_split, studied

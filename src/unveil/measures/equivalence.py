@@ -22,15 +22,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Classes, Counts, Crossing
-from unveil.counts.owners import Owners
+from unveil.counts import Classes, Counts, Crossing, Owners
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import Unit, jsonable
 from unveil.measures.by_value import disclosing
 from unveil.measures.wildcard import matching_owners, wildcard_sums, with_matches
 from unveil.ordering import by_digits, order_of
-from unveil.results import Figures
-from unveil.results.masking import DecidingClass
+from unveil.results import DecidingClass, Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.grouping import Codes, group, summed
-from unveil.counts.owners import Owners
+from unveil.counts import Codes, Counts, Owners, group, summed
 from unveil.measures.individual import household_risk
 from unveil.results import Figures
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.counts.grouping import group, places_among
+from unveil.counts import group, places_among
 from unveil.errors import ArgumentError, CountsError, listed
 from unveil.measures.population import checked_sizes
 

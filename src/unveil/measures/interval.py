@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.measures.entropy import entropy_bits, expected_information_bits
 from unveil.results import Figures
 

@@ -21,8 +21,7 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, names_of, sides_of
-from unveil.counts import Counts, count_table
-from unveil.counts.refine import largest_subsets
+from unveil.counts import Counts, count_table, largest_subsets
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import RATE_OF_RECORDS, counted, jsonable
 from unveil.measures.entropy import undefined_reason

@@ -19,18 +19,16 @@ import numpy as np
 
 from unveil.arguments import checked_number
 from unveil.attributes import in_line, sides_of
-from unveil.counts import Counts
-from unveil.counts.refine import largest_subsets
+from unveil.counts import Counts, largest_subsets
 from unveil.errors import ArgumentError, EmptyDataError
 from unveil.formats import jsonable
-from unveil.results import Figures
-from unveil.results.masking import MASK
+from unveil.results import MASK, Figures
 from unveil.run import Progress, in_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts.minimal_uniques import MinimalUniques
+    from unveil.counts import MinimalUniques
 
 __all__ = ["SpecialSummary", "SpecialUnique", "SpecialUniques", "dis_risk", "find_special_uniques", "special_uniqueness"]
 
@@ -296,7 +294,7 @@ def dis_risk(n: NDArray[np.int64], fraction: float) -> float:
 
 
 def _scored(counts: Counts, largest: int, fraction: float) -> SpecialUniques:
-    from unveil.counts.minimal_uniques import find_minimal_uniques
+    from unveil.counts import find_minimal_uniques
 
     sizes = [len(column.values) for column in counts.columns]
     uniques = find_minimal_uniques(counts.codes, sizes, counts.n, max_size=largest)
@@ -341,7 +339,7 @@ def _by_size(numbers: NDArray[Any]) -> dict[str, int]:
 
 
 def _checked_size(keys: int, max_size: int | None) -> int:
-    from unveil.counts.minimal_uniques import MOST_COLUMNS
+    from unveil.counts import MOST_COLUMNS
 
     if keys > MOST_COLUMNS:
         raise ArgumentError(f"{keys} key attributes are named, and at most {MOST_COLUMNS} can be searched; name fewer.")

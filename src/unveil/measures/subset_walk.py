@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.refine import subsets_up_to
+from unveil.counts import Counts, subsets_up_to
 from unveil.measures.entropy import IdentifierKind, entropy_bits
 from unveil.measures.scan_checkpoint import ScanCheckpoint
 from unveil.run import active_run
 
 if TYPE_CHECKING:
-    from unveil.counts.refine import Refinement, Refiner
+    from unveil.counts import Refinement, Refiner
 
 _Figures: TypeAlias = list[Any]
 """The figures kept for a subset: rate, kind, rate against record identity, number of classes."""
@@ -138,7 +137,7 @@ class Rates:
 
 def _all_single(records: int, within: float) -> Refinement:
     """Return the classes of an identifier of records: one record each."""
-    from unveil.counts.refine import Refinement
+    from unveil.counts import Refinement
 
     nothing = np.empty(0, dtype=np.uint32)
     start = np.zeros(1, dtype=np.uint32)
@@ -317,7 +316,7 @@ def _below_each(masks: Iterable[int]) -> dict[int, int]:
 
 def _cells_of(counts: Counts, attributes: Sequence[str], rates: Rates, *, in_order: bool) -> Refiner:
     """Return the cells over the attributes and the sensitive ones, in the order of the attributes or as they were counted."""
-    from unveil.counts.refine import Refiner
+    from unveil.counts import Refiner
 
     wanted = [*attributes, *rates.sensitive_names]
     part = counts if not in_order and len(wanted) == len(counts.columns) else counts.over(wanted)

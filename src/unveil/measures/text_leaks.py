@@ -15,8 +15,7 @@ from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, one_line, shown
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
-from unveil.sources.coding import encode
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import Microdata, encode, open_microdata
 from unveil.study import require_as_they_are
 
 if TYPE_CHECKING:

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import in_line
-from unveil.counts.grouping import group, rows_alone
-from unveil.counts.owners import Owners
+from unveil.counts import Owners, group, rows_alone
 from unveil.formats import people, unit_of
-from unveil.sources import Coded, CodedTable
-from unveil.sources.coding import smallest_unsigned
+from unveil.sources import Coded, CodedTable, smallest_unsigned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts.grouping import Codes
+    from unveil.counts import Codes
     from unveil.study import Study
 
 __all__ = [

@@ -50,9 +50,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_share
-from unveil.counts import Classes, Pairs
-from unveil.counts.grouping import group, group_sums, summed
-from unveil.counts.owners import Owners
+from unveil.counts import Classes, Owners, Pairs, group, group_sums, summed
 from unveil.errors import ArgumentError
 from unveil.run import active_run
 

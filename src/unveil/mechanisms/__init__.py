@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.arguments import checked_arguments
+from unveil.doors import lazily
 from unveil.mechanisms.facts import FACTS
+
+if TYPE_CHECKING:
+    from unveil.mechanisms.anatomy import Anatomy
+    from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
+    from unveil.mechanisms.differential_privacy.budget import Budget, concentrated, load_opendp, noisy
+    from unveil.mechanisms.differential_privacy.ledger import Account, BudgetSpentError, PrivacyLedger
+    from unveil.mechanisms.facts import RECODINGS, MechanismFacts
+    from unveil.mechanisms.pseudonyms import pseudonymize
 
 _HOMES: dict[str, str] = {
     **{name: facts.home for name, facts in FACTS.items()},
@@ -22,16 +31,16 @@ _HOMES: dict[str, str] = {
 
 __all__ = [*_HOMES]  # noqa: PLE0604 - the keys are names
 
-OPEN_MODULES = (
-    "anatomy",
-    "differential_privacy.accounting",
-    "differential_privacy.budget",
-    "differential_privacy.ledger",
-    "facts",
-    "pseudonyms",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
 
+_for_rooms = lazily(
+    __name__,
+    {
+        "differential_privacy.budget": ("Budget", "concentrated", "load_opendp", "noisy"),
+        "differential_privacy.ledger": ("Account",),
+        "facts": ("MechanismFacts", "RECODINGS"),
+    },
+)
+"""What other rooms take besides."""
 
 _OWN: dict[str, Callable[..., Any]] = {}
 _Mechanism = TypeVar("_Mechanism", bound=Callable[..., Any])
@@ -60,7 +69,7 @@ def __getattr__(name: str) -> Any:
     if name in _OWN:
         return _OWN[name]
     if name not in _HOMES:
-        raise AttributeError(f"module 'unveil.mechanisms' has no attribute {name!r}")
+        return _for_rooms(name)
     return getattr(import_module(f"unveil.mechanisms.{_HOMES[name]}"), name)
 
 

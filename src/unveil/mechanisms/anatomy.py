@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, in_line, sides_of
-from unveil.counts.grouping import tally
+from unveil.counts import tally
 from unveil.errors import ArgumentError, is_unicode, shown
 from unveil.formats import counted, jsonable, number
 from unveil.mechanisms.arguments import Query, matching
@@ -22,8 +22,7 @@ from unveil.randomness import chance_of
 from unveil.releases import Protection, Release, ReleaseRecords, marked, repeatable_of
 from unveil.results import Figure, View
 from unveil.run import active_run
-from unveil.sources.coding import encode, require_countable
-from unveil.sources.microdata import Microdata
+from unveil.sources import Microdata, encode, require_countable
 from unveil.study import planned_sensitive, require_values
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
-from unveil.partitions.generalised import is_null
-from unveil.sources.coding import encode
+from unveil.partitions import is_null
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Microdata
 
 __all__ = ["Query", "matching", "moved_or_kept", "other_side"]
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.attributes import require_columns
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.mechanisms.columns import Chosen
-from unveil.sources.alignment import common_codes
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import Microdata, common_codes, open_microdata
 from unveil.study import require_no_nulls
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, UnsupportedDataError, shown
 from unveil.randomness import Chance
 from unveil.run import active_run
-from unveil.sources.coding import encode
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import Microdata, encode, open_microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

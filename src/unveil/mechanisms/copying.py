@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.mechanisms.sequential_trees import LearntAttribute, SequentialTrees
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, EmptyDataError, listed
 from unveil.formats import counted
 from unveil.mechanisms.arguments import other_side
@@ -31,7 +31,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, watched
-from unveil.sources.coding import encode
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     import os

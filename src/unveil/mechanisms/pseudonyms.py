@@ -22,7 +22,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import KEY_VARIABLE, chance_of, read_key
 from unveil.releases import Release
 from unveil.run import active_run, watched
-from unveil.sources.coding import encode, require_countable
+from unveil.sources import encode, require_countable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from unveil.arguments import checked_arguments, checked_word
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, shown
-from unveil.identifiers.within import KINDS, redacted
-from unveil.measures.text_leaks import known_forms, leaks_of, mark_or
+from unveil.identifiers import KINDS, redacted
+from unveil.measures import known_forms, leaks_of, mark_or
 from unveil.mechanisms.columns import CellNulls, choose
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated

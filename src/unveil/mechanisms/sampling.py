@@ -15,7 +15,7 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.sources.microdata import open_microdata
+from unveil.sources import open_microdata
 
 if TYPE_CHECKING:
     import os

@@ -13,7 +13,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError
-from unveil.measures.itemsets import MOST_KNOWN, Items, checked_separator, is_collection, items_of, least_supports, supports
+from unveil.measures import MOST_KNOWN, Items, checked_separator, is_collection, items_of, least_supports, supports
 from unveil.mechanisms.columns import CellNulls, choose
 from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, treated
@@ -21,7 +21,7 @@ from unveil.partitions import Hierarchy
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
-from unveil.sources.objects import column_of_sets
+from unveil.sources import column_of_sets
 
 if TYPE_CHECKING:
     from unveil.sources import Data

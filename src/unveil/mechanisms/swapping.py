@@ -10,7 +10,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_number
 from unveil.attributes import Names, names_of
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, shown
 from unveil.formats import counted
 from unveil.mechanisms.arguments import moved_or_kept
@@ -20,7 +20,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, watched
-from unveil.sources.coding import encode
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     import os

@@ -21,7 +21,7 @@ from unveil.mechanisms.smoothing import is_smoothed, taken, taken_smoothed
 from unveil.mechanisms.treatment import Treatment, made_anew, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
-from unveil.sources.coding import Coded, encode, require_countable
+from unveil.sources import Coded, encode, require_countable
 
 if TYPE_CHECKING:
     import os

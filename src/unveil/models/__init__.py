@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from unveil.doors import lazily
 from unveil.models.base import Measured, Model, SensitiveModel
 from unveil.models.classes import (
     AlphaK,
@@ -52,16 +55,50 @@ __all__ = [
     "register",
 ]
 
-OPEN_MODULES = (
-    "base",
-    "closeness",
-    "measure",
-    "measurement_view",
-    "persons",
-    "population",
-    "profitability",
-    "registry",
-    "requirements",
-    "uniqueness",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.models.base import TOLERANCE, Place
+    from unveil.models.closeness import Scale
+    from unveil.models.measure import Measurement, MeasureOptions, measured_study
+    from unveil.models.measurement_view import view_of
+    from unveil.models.persons import in_persons
+    from unveil.models.population import Population
+    from unveil.models.profitability import Game, game_of
+    from unveil.models.registry import figure_models, judged_by_rules, rule_model
+    from unveil.models.requirements import (
+        Requirements,
+        completed,
+        measured_models_each,
+        parse_models,
+        planned_models,
+        published,
+        require_thresholds,
+        sensitive_groups,
+        sensitive_of,
+    )
+    from unveil.models.uniqueness import SizesModel
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "base": ("Place", "TOLERANCE"),
+            "closeness": ("Scale",),
+            "measure": ("MeasureOptions", "Measurement", "measured_study"),
+            "measurement_view": ("view_of",),
+            "persons": ("in_persons",),
+            "population": ("Population",),
+            "profitability": ("Game", "game_of"),
+            "registry": ("figure_models", "judged_by_rules", "rule_model"),
+            "requirements": (
+                "Requirements",
+                "completed",
+                "measured_models_each",
+                "parse_models",
+                "planned_models",
+                "published",
+                "require_thresholds",
+                "sensitive_groups",
+                "sensitive_of",
+            ),
+            "uniqueness": ("SizesModel",),
+        },
+    )

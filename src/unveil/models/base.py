@@ -19,9 +19,9 @@ import numpy as np
 from unveil.arguments import checked_count, shown_number
 from unveil.errors import ArgumentError, shown
 from unveil.formats import jsonable
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures import Equivalence, Spread
 from unveil.models.written import attribute_of, number_of, split
-from unveil.results.masking import DecidingClass
+from unveil.results import DecidingClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures import Equivalence, Spread
 from unveil.models import diversity
 from unveil.models.base import TOLERANCE, Model, Place, SensitiveModel, bounded_share
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_share
 from unveil.errors import ArgumentError, HierarchyError, shown
-from unveil.measures.equivalence import Equivalence, Spread
+from unveil.measures import Equivalence, Spread
 from unveil.models import diversity
 from unveil.models.base import TOLERANCE, EarthMover, Place, SensitiveModel, bounded_share
 from unveil.partitions import Hierarchy

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 from unveil.arguments import checked_arguments, checked_count, checked_share
 from unveil.errors import ArgumentError
-from unveil.measures.population import checked_sampling_fraction
+from unveil.measures import checked_sampling_fraction
 from unveil.models.base import Measured, Model
 from unveil.models.population import Attacker, Population, checked_attacker, in_population
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from unveil.measures.equivalence import Equivalence
+    from unveil.measures import Equivalence
 
 __all__ = ["CELL_ESTIMATORS", "CellEstimator", "EstimatedKMap", "NoAttack"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.grouping import group, summed
-from unveil.measures.equivalence import Spread
+from unveil.counts import group, summed
+from unveil.measures import Spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from unveil.arguments import checked_arguments
-from unveil.measures.equivalence import Equivalence
+from unveil.measures import Equivalence
 from unveil.models.base import SensitiveModel
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from unveil.attributes import Names, sides_of
 from unveil.counts import Counts, count_table
 from unveil.errors import ArgumentError, ColumnNotFoundError, listed, shown
 from unveil.formats import Unit, counted, people, unit_of
-from unveil.measures.equivalence import Equivalence, Vulnerability, equivalence, without_suppressed
-from unveil.measures.households import Homes
+from unveil.measures import Equivalence, Homes, Vulnerability, without_suppressed
+from unveil.measures.equivalence import equivalence
 from unveil.models.base import Measured, Model
 from unveil.models.closeness import Scale
 from unveil.models.measurement_view import view_of
@@ -22,8 +22,7 @@ from unveil.models.registry import measures
 from unveil.models.requirements import completed, measured_models, nested, planned_models
 from unveil.models.risk_sections import MeasureOptions, Risks, Uniqueness, risks, uniqueness, vulnerabilities
 from unveil.partitions import Hierarchy
-from unveil.results import Provenance, Result, View, plain
-from unveil.results.masking import MASK, SMALL, DecidingClass, masked_together, masking_in_words
+from unveil.results import MASK, SMALL, DecidingClass, Provenance, Result, View, masked_together, masking_in_words, plain
 from unveil.run import in_run
 from unveil.sources import Data
 from unveil.study import Study, beside, checked_partitions, require_no_nulls, studied

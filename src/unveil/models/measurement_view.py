@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from unveil.formats import counted, noun
-from unveil.measures.individual import UNDERSTATES
+from unveil.measures import UNDERSTATES
 from unveil.models.registry import label_of
-from unveil.results import Figure, Table, View
-from unveil.results.masking import MASK, DecidingClass
+from unveil.results import MASK, DecidingClass, Figure, Table, View
 
 if TYPE_CHECKING:
-    from unveil.measures.loglinear import ModelFit
+    from unveil.measures import ModelFit
     from unveil.models.base import Measured
     from unveil.models.measure import Measurement
     from unveil.models.risk_sections import MatchRisk, UniqueByModel

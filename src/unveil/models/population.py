@@ -10,11 +10,9 @@ import numpy as np
 from unveil.arguments import checked_arguments, checked_share
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
-from unveil.measures.by_value import disclosing
-from unveil.measures.equivalence import Equivalence, without_suppressed
-from unveil.measures.individual import population_sizes
+from unveil.measures import Equivalence, disclosing, population_sizes, without_suppressed
 from unveil.models.base import TOLERANCE, Measured, Model
-from unveil.results.masking import DecidingClass
+from unveil.results import DecidingClass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

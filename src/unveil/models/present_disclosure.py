@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from unveil.arguments import checked_arguments
-from unveil.measures.equivalence import Equivalence
+from unveil.measures import Equivalence
 from unveil.models import diversity
 from unveil.models.base import TOLERANCE, SensitiveModel
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, shown
-from unveil.measures.equivalence import Equivalence
+from unveil.measures import Equivalence
 from unveil.models.base import TOLERANCE, Measured, Model
 from unveil.models.population import ATTACKERS, Attacker, Population, checked_attacker, in_population, people_of_classes
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, CancelledError, MissingExtraError, UnveilError, shown
 from unveil.fitting import kind_of
-from unveil.measures.equivalence import Equivalence
+from unveil.measures import Equivalence
 from unveil.models.base import Measured, Model, SensitiveModel
 from unveil.models.classes import (
     AlphaK,
@@ -32,8 +32,7 @@ from unveil.models.present_disclosure import PresentDeltaDisclosure
 from unveil.models.profitability import Profitable
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import PopulationUniques, SampleUniques
-from unveil.project.model_words import MODEL_WORDS
-from unveil.project.rules import RULES, Form, Rule
+from unveil.project import MODEL_WORDS, RULES, Form, Rule
 from unveil.run import active_run
 
 __all__ = ["MODELS", "figure_models", "judged_by_rules", "label_of", "measures", "register", "rule_model"]

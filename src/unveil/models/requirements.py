@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from unveil.errors import ArgumentError, shown
-from unveil.measures.equivalence import Equivalence
+from unveil.measures import Equivalence
 from unveil.models.base import Measured, Model, Place
 from unveil.models.classes import (
     AlphaK,
@@ -37,8 +37,8 @@ from unveil.models.registry import MODELS
 from unveil.models.sets import KmAnonymity
 from unveil.models.uniqueness import ESTIMATORS, Estimator, PopulationUniques, SampleUniques, SizesModel
 from unveil.models.written import attribute_of, positive, share, split, whole_number
-from unveil.project.model_words import MODEL_WORDS
-from unveil.results.masking import masked_class
+from unveil.project import MODEL_WORDS
+from unveil.results import masked_class
 from unveil.study import study_of
 
 __all__ = [

@@ -11,27 +11,25 @@ import numpy as np
 from unveil.arguments import checked_number, shown_number
 from unveil.counts import Counts
 from unveil.errors import ArgumentError
-from unveil.measures.equivalence import (
+from unveil.measures import (
+    OF_MEMBERS,
     Equivalence,
+    Homes,
+    HouseholdRisks,
     Intruder,
     Vulnerability,
     intruder_risk,
     vulnerability_of_records,
     vulnerability_of_sensitive,
 )
-from unveil.measures.households import OF_MEMBERS, Homes, HouseholdRisks
 from unveil.models.base import Model
 from unveil.models.population import Population
-from unveil.results import Figures
-from unveil.results.masking import DecidingClass
+from unveil.results import DecidingClass, Figures
 from unveil.sources import Data
 from unveil.study import Study
 
 if TYPE_CHECKING:
-    from unveil.measures.interval import Interval
-    from unveil.measures.loglinear import ModelFit
-    from unveil.measures.population import PopulationUniqueness
-    from unveil.measures.special_uniqueness import SpecialSummary
+    from unveil.measures import Interval, ModelFit, PopulationUniqueness, SpecialSummary
 
 __all__ = [
     "MatchRisk",
@@ -188,7 +186,7 @@ def risks(
 
 def _matches(cells: Counts) -> MatchRisk:
     """Return the risk of a record under a log-linear model of the key, with each cell sampled according to its weights."""
-    from unveil.measures.loglinear import CellWeights, loglinear_uniqueness
+    from unveil.measures import CellWeights, loglinear_uniqueness
 
     fraction = min(1.0, cells.records / float(cells.mass.sum()))
     sizes = [len(column.values) for column in cells.columns]
@@ -201,7 +199,7 @@ def _matches(cells: Counts) -> MatchRisk:
 
 def _with_individual(risks: Risks, classes: Equivalence, homes: Homes | None) -> Risks:
     """Return the individual risk under both methods, and the household risk that follows from the exact one."""
-    from unveil.measures.individual import UNDERSTATES, approximated, individual_risk
+    from unveil.measures import UNDERSTATES, approximated, individual_risk
 
     exact = individual_risk(classes.own, classes.mass, method="exact")
     rough = approximated(exact)
@@ -221,20 +219,20 @@ def uniqueness(
     alone = classes.among(classes.size <= 1.0)
     section = Uniqueness(UniqueInSample(alone, alone / classes.number, *_distinction(classes)))
     if population is not None:
-        from unveil.measures.individual import simple_uniqueness
+        from unveil.measures import simple_uniqueness
 
         simple = simple_uniqueness(classes.own if classes.owners is None else classes.owners.sizes, population.size)
         both = UniqueInBoth(simple.sample_uniques, simple.population_uniques, simple.share, float(simple.risk.max()))
         section = replace(section, simple=both)
     sampling_fraction = options.sampling_fraction
     if sampling_fraction is not None:
-        from unveil.measures.population import population_uniqueness
+        from unveil.measures import population_uniqueness
 
         section = replace(section, population=population_uniqueness(classes.own, sampling_fraction=sampling_fraction))
     if options.loglinear is not None:
         section = replace(section, loglinear=_loglinear(counts.over(keys), sampling_fraction, options.loglinear))
     if options.special:
-        from unveil.measures.special_uniqueness import find_special_uniques
+        from unveil.measures import find_special_uniques
 
         fraction = 0.01 if sampling_fraction is None else sampling_fraction
         section = replace(section, special=find_special_uniques(counts, keys, dis_fraction=fraction).summary())
@@ -246,7 +244,7 @@ def _loglinear(cells: Counts, sampling_fraction: float | None, model: int | str)
         raise ArgumentError("a log-linear model of population uniqueness needs the sampling fraction, or sampling weights.")
     if not isinstance(model, str) and model not in (1, 2):
         raise ArgumentError(f"a log-linear model here has order 1 (independence) or 2 (all pairs), not {shown_number(model)}.")
-    from unveil.measures.loglinear_search import fitted_model
+    from unveil.measures import fitted_model
 
     fraction = min(1.0, cells.records / float(cells.mass.sum())) if sampling_fraction is None else sampling_fraction
     fitted, terms = fitted_model(cells, model, fraction)

@@ -9,8 +9,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.errors import ArgumentError, listed, shown
-from unveil.measures.equivalence import Equivalence
-from unveil.measures.itemsets import MOST_KNOWN, checked_separator, items_of, least_supports
+from unveil.measures import MOST_KNOWN, Equivalence, checked_separator, items_of, least_supports
 from unveil.models.base import Model, Place
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
-from unveil.measures.equivalence import Equivalence
-from unveil.measures.population import checked_sampling_fraction, population_uniqueness
+from unveil.measures import Equivalence, checked_sampling_fraction, population_uniqueness
 from unveil.models.base import TOLERANCE, Measured, Model
 
 if TYPE_CHECKING:

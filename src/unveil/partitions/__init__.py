@@ -6,21 +6,85 @@ A *semantic partition* splits the values of one column into disjoint, non-empty 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from unveil.doors import lazily
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import Levels
 from unveil.partitions.partition import Partition, PartitionSpec
 
 __all__ = ["Hierarchy", "Levels", "Partition", "PartitionSpec"]
 
-OPEN_MODULES = (
-    "builders",
-    "builders.automatic",
-    "builders.base",
-    "builders.dates",
-    "files",
-    "generalised",
-    "matching",
-    "moments",
-    "rules",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.partitions.builders import Builder, Dates, Groups, Intervals, PostalCodes, Rare, Redaction, RootOnly, propose
+    from unveil.partitions.builders.automatic import propose_each
+    from unveil.partitions.builders.base import read_all
+    from unveil.partitions.builders.dates import UNITS
+    from unveil.partitions.files import (
+        DocumentError,
+        PathLike,
+        hierarchy_file,
+        not_there,
+        parse_json,
+        parse_toml,
+        read_text,
+        write_whole,
+    )
+    from unveil.partitions.generalised import (
+        ComparedColumn,
+        Generalised,
+        ReadValue,
+        compared,
+        fitted,
+        generalised_each,
+        is_null,
+        is_suppressed,
+        novel,
+        parse_generalised,
+        point_of,
+        read_each,
+        read_values,
+        text_form,
+    )
+    from unveil.partitions.matching import number_of, rooted_levels, rows_of, text_of
+    from unveil.partitions.moments import DateReading, read_moments
+    from unveil.partitions.rules import at
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "builders": ("Builder", "Dates", "Groups", "Intervals", "PostalCodes", "Rare", "Redaction", "RootOnly", "propose"),
+            "builders.automatic": ("propose_each",),
+            "builders.base": ("read_all",),
+            "builders.dates": ("UNITS",),
+            "files": (
+                "DocumentError",
+                "PathLike",
+                "hierarchy_file",
+                "not_there",
+                "parse_json",
+                "parse_toml",
+                "read_text",
+                "write_whole",
+            ),
+            "generalised": (
+                "ComparedColumn",
+                "Generalised",
+                "ReadValue",
+                "compared",
+                "fitted",
+                "generalised_each",
+                "is_null",
+                "is_suppressed",
+                "novel",
+                "parse_generalised",
+                "point_of",
+                "read_each",
+                "read_values",
+                "text_form",
+            ),
+            "matching": ("number_of", "rooted_levels", "rows_of", "text_of"),
+            "moments": ("DateReading", "read_moments"),
+            "rules": ("at",),
+        },
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
-from unveil.partitions.files import DocumentError, PathLike, parse_toml, read_text
+from unveil.partitions import DocumentError, PathLike, parse_toml, read_text
 from unveil.project.toml_text import KeyPath, dotted, lines_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import Any
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, PartitionError, shown
-from unveil.partitions import Partition
-from unveil.partitions.files import PathLike
+from unveil.partitions import Partition, PathLike
 from unveil.project._table import TomlTable, read_table
 from unveil.project.presets import PRESETS
 from unveil.project.rules import DISTANCE_WORDS, ITEM_LETTERS, RULES, Rule

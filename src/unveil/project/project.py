@@ -9,8 +9,7 @@ from typing import Any
 from unveil.arguments import checked_arguments
 from unveil.attributes import ROLES, Role, Standing
 from unveil.errors import ArgumentError, ProjectError, listed, near_miss, shown
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.files import PathLike, read_text, write_whole
+from unveil.partitions import Hierarchy, Partition, PathLike, read_text, write_whole
 from unveil.project._table import TomlTable, read_table
 from unveil.project.gates import GateSection
 from unveil.project.needs import Need

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unveil.attributes import KINDS, NULLS, ROLES, Kind, Nulls, Role
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, PartitionError, ProjectError
-from unveil.partitions import Partition
-from unveil.partitions.files import not_there
-from unveil.partitions.matching import text_of
+from unveil.partitions import Partition, not_there, text_of
 from unveil.project.gates import read_gate, write_gate
 from unveil.project.model_words import MODEL_WORDS
 from unveil.project.needs import Need

@@ -3,33 +3,26 @@
 The room can also be called as a function: `unveil.protect(data, steps)` is `unveil.protect.chain.protect`.
 """
 
-import sys
-from types import ModuleType
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-class _CallableRoom(ModuleType):
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        from unveil.protect.chain import protect
+from unveil.doors import call_as, lazily
 
-        return protect(*args, **options)
+call_as(__name__, "chain", "protect")
 
-    @property
-    def __signature__(self) -> Any:
-        import inspect
-
-        from unveil.protect.chain import protect
-
-        return inspect.signature(protect)
-
-
-sys.modules[__name__].__class__ = _CallableRoom
-
-OPEN_MODULES = (
-    "anonymize",
-    "chain",
-    "front",
-    "front_result",
-    "steps",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.protect.chain import protect, run_steps
+    from unveil.protect.front import anonymize_front
+    from unveil.protect.front_result import Front
+    from unveil.protect.steps import fitting_step, mechanism_names, planned_steps, run_step, step_function
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "chain": ("protect", "run_steps"),
+            "front": ("anonymize_front",),
+            "front_result": ("Front",),
+            "steps": ("fitting_step", "mechanism_names", "planned_steps", "run_step", "step_function"),
+        },
+    )

@@ -7,30 +7,28 @@ the release, with the notes on it, for its destination.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, Standing, names_of, require_columns
 from unveil.errors import ArgumentError, listed, shown
-from unveil.mechanisms.pseudonyms import pseudonymize
-from unveil.models.base import Model
-from unveil.output import check_replaceable, require_not_read, together
+from unveil.mechanisms import pseudonymize
+from unveil.models import Model
+from unveil.output import together
 from unveil.partitions import Hierarchy
+from unveil.protect.destination import Destination, Place
 from unveil.protect.streamed import rewritten
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import (
     ColumnScreen,
-    Protection,
     Release,
     ReleaseRecords,
     WrittenFile,
-    checked_place,
     drawn_order,
     in_hand,
     marked,
@@ -39,27 +37,41 @@ from unveil.releases import (
     write_recorded,
 )
 from unveil.run import Progress, in_run
-from unveil.search.lattice.generalisation import Choice, Generalisation, Lattice, generalisation_of, notes_on, stated_settings
-from unveil.search.lattice.objectives import Candidate
-from unveil.search.request import Request, Wanted, request_of, require_apart, wanted_of
-from unveil.search.splitting.mondrian import groups_by_mondrian
-from unveil.sources import Data, open_source
-from unveil.sources.base import TallySource
-from unveil.sources.batches.counting import StreamSource
-from unveil.sources.batches.rewriting import BatchedRecords
-from unveil.sources.engines.address import Address, parse
-from unveil.sources.engines.table import EngineSource, Write
-from unveil.sources.files.spreadsheets import require_delimited
-from unveil.sources.microdata import Microdata, open_microdata, standing_among
-from unveil.study import Stated, files_read
+from unveil.search import (
+    Candidate,
+    Choice,
+    Generalisation,
+    Lattice,
+    Request,
+    Wanted,
+    generalisation_of,
+    groups_by_mondrian,
+    notes_on,
+    request_of,
+    require_apart,
+    stated_settings,
+    wanted_of,
+)
+from unveil.sources import (
+    Address,
+    BatchedRecords,
+    Data,
+    EngineSource,
+    Microdata,
+    StreamSource,
+    TallySource,
+    Write,
+    open_microdata,
+    open_source,
+    standing_among,
+)
+from unveil.study import Stated
 from unveil.time_limit import budget_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Destination", "Options", "Place", "anonymize", "generalised", "generalised_in_hand",
-]  # fmt: skip
+__all__ = ["Options", "anonymize", "generalised", "generalised_in_hand"]
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
@@ -200,8 +212,7 @@ def anonymize(  # noqa: PLR0913 - the one call that protects by generalisation
         keep_order, time_limit, node_limit,
     )  # fmt: skip
     to = Destination.of(out, link, spreadsheet_safe=spreadsheet_safe)
-    files = [file for named in (attributes, hierarchies) if isinstance(named, Mapping) for file in named.values()]
-    to.require_other_files(files_read(data, population, key_file, *files))
+    to.require_other_files((data, population, key_file), attributes, hierarchies)
     _require_own_columns(options, wanted)
     budget, chance = budget_of(time_limit, node_limit), chance_of(seed, key_file)
     table: Any = _stream_of(wanted, options, unread=dry_run) if dry_run or out is not None else None
@@ -371,72 +382,3 @@ def generalised(
     return Release(
         records, made, origin, settings, notes, repeatable, screen.left_out, screen.vouched, screen.unmeasured
     )  # fmt: skip
-
-
-P = TypeVar("P", bound=Protection)
-Place: TypeAlias = str | os.PathLike[str] | Address
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """The destination of a release; a place to which it cannot be written is refused before the work begins.
-
-    Attributes
-    ----------
-    out
-        The file, or the address of a table; None: it is not written.
-    link
-        The file of the private correspondence; None: it is not written.
-    spreadsheet_safe
-        Whether to put an apostrophe before texts that a spreadsheet would read as formulas.
-    """
-
-    out: Path | Address | None = None
-    link: Path | None = None
-    spreadsheet_safe: bool = False
-
-    @classmethod
-    def of(cls, out: Place | None, link: str | os.PathLike[str] | None, *, spreadsheet_safe: bool) -> Destination:
-        """Make the destination from the arguments of a call."""
-        target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or checked_place(out)
-        if spreadsheet_safe:
-            if target is None:
-                raise ArgumentError("spreadsheet_safe is about a file, but no release is written; use out to say where it goes.")
-            require_delimited(target)
-        if link is not None:
-            check_replaceable(link)
-        return cls(target, None if link is None else Path(link), spreadsheet_safe)
-
-    def require_records_elsewhere(self, stream: BatchedRecords) -> Write | None:
-        """Refuse requests that are impossible for streamed records; return the writer of an engine's table, if requested."""
-        if self.link is not None and self.out is None:
-            raise ArgumentError("a correspondence is requested, but no release is written; use out to say where it goes.")
-        if self.link is not None and isinstance(stream.source, EngineSource):
-            raise ArgumentError(
-                "rows of a table in an engine have no numbers, so there is no correspondence; keep an id instead."
-            )
-        if isinstance(self.out, Path) and self.out.suffix.lower() in {".arrow", ".feather", ".ipc"}:
-            raise ArgumentError(
-                "a release that streams is written as Parquet or as text; its name must end in .parquet, .csv or .tsv."
-            )
-        if not isinstance(self.out, Address):
-            return None
-        if not isinstance(stream.source, EngineSource):
-            raise ArgumentError(f"{shown(stream.place)} is a file, so it is rewritten into a file (.parquet, .csv or .tsv).")
-        return stream.source.rewrite(self.out)
-
-    def require_other_files(self, read: Iterable[str]) -> None:
-        """Refuse to overwrite a file that the call reads, or to write two files into one."""
-        written = [one for one in (self.out, self.link) if isinstance(one, Path)]
-        require_not_read(written, read)
-        if len({os.path.realpath(path) for path in written}) < len(written):
-            raise ArgumentError("the release and the correspondence must be different files; both have the same name.")
-
-    def written(self, release: Release[P]) -> Release[P]:
-        """Write a release whose records are in memory, and its correspondence, both or neither; return the release."""
-        with together():
-            if self.link is not None:
-                release.write_link(self.link)
-            if isinstance(self.out, Path):
-                release.write(self.out, spreadsheet_safe=self.spreadsheet_safe)
-        return release

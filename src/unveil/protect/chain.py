@@ -18,8 +18,7 @@ from unveil.protect.steps import check_step, run_step
 from unveil.randomness import weakest
 from unveil.releases import Protection, Release, in_hand, screened
 from unveil.results import Figure, Table, View
-from unveil.sources import Data
-from unveil.sources.microdata import Microdata, RecordsSource, open_microdata
+from unveil.sources import Data, Microdata, RecordsSource, open_microdata
 from unveil.study import said_of, study_of
 
 if TYPE_CHECKING:

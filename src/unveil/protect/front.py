@@ -19,11 +19,7 @@ from unveil.attributes import Names, Standing, names_of
 from unveil.counts import count_table
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.formats import counted
-from unveil.models import KAnonymity
-from unveil.models.base import Model
-from unveil.models.closeness import Scale
-from unveil.models.persons import in_persons
-from unveil.models.requirements import completed, planned_models, require_thresholds, sensitive_groups
+from unveil.models import KAnonymity, Model, Scale, completed, in_persons, planned_models, require_thresholds, sensitive_groups
 from unveil.partitions import Hierarchy
 from unveil.project import Need
 from unveil.protect.anonymize import anonymize
@@ -31,20 +27,26 @@ from unveil.protect.front_result import Front
 from unveil.randomness import Chance, Repeatable, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, in_hand, marked, repeatable_of, screened
 from unveil.run import Progress, in_run
-from unveil.search.lattice.frontier import Frontier, Question, frontier
-from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.question import (
+from unveil.search import (
+    Frontier,
+    FrontPoint,
+    Generalisation,
+    Question,
+    Request,
+    frontier,
     further_columns,
+    given_hierarchies,
+    hierarchies_of,
+    keys_of,
     question_of,
+    records_of,
+    require_persons,
     thresholds_not_met,
     thresholds_of,
     uncovered_levels,
     undefined_figures,
 )
-from unveil.search.lattice.undominated import FrontPoint
-from unveil.search.request import Request, given_hierarchies, hierarchies_of, keys_of, records_of, require_persons
-from unveil.sources import Data, load
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import Data, Microdata, load, open_microdata
 from unveil.study import planned_key, planned_needs, planned_sensitive, require_values, stated, study_of
 from unveil.time_limit import SearchBudget, budget_of
 

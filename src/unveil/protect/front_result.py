@@ -13,14 +13,13 @@ from unveil.arguments import checked_arguments
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
-from unveil.measures.discrimination import mean
+from unveil.measures import mean
 from unveil.project import Need
 from unveil.randomness import Repeatable
 from unveil.releases import Release
 from unveil.results import Figure, Result, Table, View
 from unveil.run import looks
-from unveil.search.lattice.generalisation import Generalisation
-from unveil.search.lattice.undominated import FrontPoint
+from unveil.search import FrontPoint, Generalisation
 
 __all__ = ["Front"]
 

@@ -10,12 +10,9 @@ from unveil import fitting, mechanisms
 from unveil.arguments import checked_seed
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.fitting import fits, hints_of, kind_of, said
-from unveil.models.requirements import parse_models
-from unveil.project import Project, Step
-from unveil.project.model_words import MODEL_WORDS
-from unveil.sources import Data, ReadOptions, open_source
-from unveil.sources.microdata import open_microdata
-from unveil.sources.opening import read_options
+from unveil.models import parse_models
+from unveil.project import MODEL_WORDS, Project, Step
+from unveil.sources import Data, ReadOptions, open_microdata, open_source, read_options
 
 if TYPE_CHECKING:
     import os

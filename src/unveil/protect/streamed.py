@@ -11,27 +11,31 @@ import numpy as np
 
 from unveil.counts import Counts
 from unveil.errors import CountsError, DataChangedError
-from unveil.measures.equivalence import SUPPRESSED
+from unveil.measures import SUPPRESSED
 from unveil.randomness import Chance
 from unveil.releases import ReleaseRecords, Unwritten, WrittenFile, WrittenTable
 from unveil.run import active_run
-from unveil.search.lattice.applied import recoded
-from unveil.search.lattice.generalisation import Choice
-from unveil.sources.base import TallySource
-from unveil.sources.batches.combinations import hashed
-from unveil.sources.batches.rewriting import BatchedRecords, rewrite
-from unveil.sources.coding import as_counted, labelled
-from unveil.sources.engines.recoding import Changed, EngineRecoding
-from unveil.sources.known_values import KnownValues
-from unveil.sources.microdata import complete
+from unveil.search import Choice, recoded
+from unveil.sources import (
+    BatchedRecords,
+    Changed,
+    EngineRecoding,
+    KnownValues,
+    TallySource,
+    as_counted,
+    complete,
+    hashed,
+    labelled,
+    rewrite,
+)
 from unveil.study import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.protect.anonymize import Destination, Options
-    from unveil.sources.base import Tally
-    from unveil.sources.engines.table import Write
+    from unveil.protect.anonymize import Options
+    from unveil.protect.destination import Destination
+    from unveil.sources import Tally, Write
 
 __all__ = ["rewritten"]
 

@@ -6,6 +6,9 @@ about them: `Restriction`, `Differential`, `Sticky`, `PerturbedRecords` or `Camo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from unveil.doors import lazily
 from unveil.ledger import Entry, Ledger, LedgerError
 from unveil.queries.answers import Answer, Explanation
 from unveil.queries.gate import Gate
@@ -50,13 +53,20 @@ __all__ = [
     "total",
 ]
 
-OPEN_MODULES = (
-    "gate",
-    "inquiry",
-    "opening",
-    "parsing",
-    "policies.base",
-    "predicates",
-    "problems",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.queries.inquiry import Statistic
+    from unveil.queries.opening import open_gate, project_policies
+    from unveil.queries.parsing import dialects
+    from unveil.queries.policies.base import REASONS
+    from unveil.queries.predicates import All
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "inquiry": ("Statistic",),
+            "opening": ("open_gate", "project_policies"),
+            "parsing": ("dialects",),
+            "policies.base": ("REASONS",),
+            "predicates": ("All",),
+        },
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError
-from unveil.project.gates import GateSection
+from unveil.project import GateSection
 from unveil.queries.policies import GatePolicy, policy_of
 from unveil.study import Study, study_of
 

@@ -14,8 +14,7 @@ from unveil.arguments import DefaultNumber, DefaultText, checked_arguments, chec
 from unveil.attributes import Names
 from unveil.errors import ArgumentError, listed, shown
 from unveil.ledger import Book, Entry, Ledger
-from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
-from unveil.mechanisms.differential_privacy.ledger import Account, BudgetSpentError, PrivacyLedger
+from unveil.mechanisms import Account, BudgetSpentError, PrivacyLedger, PrivacyLoss
 from unveil.queries.answers import Answer, BudgetUse, Explanation, Number
 from unveil.queries.described import described
 from unveil.queries.disclosure import LedgerDisclosure, disclosed

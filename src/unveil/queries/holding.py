@@ -12,13 +12,12 @@ import numpy as np
 
 from unveil.arguments import checked_count
 from unveil.attributes import require_columns
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, NullsError, UnsupportedDataError, shown
 from unveil.queries.inquiry import Statistic
 from unveil.queries.predicates import All, Missing, Negated, Predicate
 from unveil.queries.problems import QuestionError
-from unveil.sources import open_source
-from unveil.sources.tabulated import CellAmounts, tabulate
+from unveil.sources import CellAmounts, open_source, tabulate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

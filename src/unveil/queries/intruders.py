@@ -22,7 +22,7 @@ from unveil.queries.gate import Gate
 from unveil.queries.policies.base import GatePolicy
 from unveil.queries.problems import QuestionError
 from unveil.randomness import chance_of
-from unveil.sources.tabulated import frame_of
+from unveil.sources import frame_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

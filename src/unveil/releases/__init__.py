@@ -47,6 +47,3 @@ __all__ = [
     "write_recorded",
     "write_signature",
 ]
-
-OPEN_MODULES = ("record",)
-"""Modules of this room that other rooms may import from; all others are private to it."""

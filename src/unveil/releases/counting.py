@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
-from unveil.partitions.generalised import Generalised, is_suppressed, parse_generalised, point_of
+from unveil.partitions import Generalised, is_suppressed, parse_generalised, point_of
 from unveil.study import count
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from unveil.errors import ArgumentError
-from unveil.sources.batches.rewriting import scanned
+from unveil.sources import scanned
 
 if TYPE_CHECKING:
     import os

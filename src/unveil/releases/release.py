@@ -21,7 +21,7 @@ from unveil.attributes import Standing, in_line
 from unveil.errors import ArgumentError, listed, shown
 from unveil.formats import jsonable
 from unveil.identifiers import found_in
-from unveil.measures.unnamed import Unmeasured, first_of, never_measured, singled_out
+from unveil.measures import Unmeasured, first_of, never_measured, singled_out
 from unveil.output import check_replaceable, together
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, Repeatable, weakest
 from unveil.releases.counting import uniform_count
@@ -29,8 +29,7 @@ from unveil.releases.record import inherited, recorded, write_recorded
 from unveil.releases.records import ReleaseRecords
 from unveil.results import Result, View
 from unveil.run import active_run, watched
-from unveil.sources import Source, open_source
-from unveil.sources.microdata import CountedFrame, Microdata, write_link
+from unveil.sources import CountedFrame, Microdata, Source, open_source, write_link
 from unveil.study import Study
 
 if TYPE_CHECKING:

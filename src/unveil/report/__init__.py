@@ -9,6 +9,3 @@ from unveil.report.files import FORMATS, checked_path, write, write_view
 from unveil.report.page import page
 
 __all__ = ["FORMATS", "checked_path", "page", "write", "write_view"]
-
-OPEN_MODULES = ("files",)
-"""Modules of this room that other rooms may import from; all others are private to it."""

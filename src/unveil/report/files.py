@@ -13,8 +13,7 @@ from unveil.clock import today
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.formats import jsonable
 from unveil.output import atomic_write, check_replaceable
-from unveil.results import Mark, Result, View
-from unveil.results.masking import SMALL
+from unveil.results import SMALL, Mark, Result, View
 from unveil.run import active_run
 
 __all__ = ["FORMATS", "checked_path", "write", "write_view"]
@@ -120,8 +119,7 @@ def _json(result: Result) -> bytes:
 
 
 def _csv(result: Result, *, spreadsheet_safe: bool) -> bytes:
-    from unveil.sources.files.spreadsheets import harmless
-    from unveil.sources.microdata import require_text
+    from unveil.sources import harmless, require_text
 
     frame = _frame(result)
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
@@ -139,7 +137,7 @@ def _parquet(result: Result) -> bytes:
 
 def _xlsx(result: Result) -> bytes:
     """Return a workbook: the answer's table, then every displayed table, including those of the parts."""
-    from unveil.sources.files.workbook import workbook
+    from unveil.sources import workbook
 
     frame = _frame(result)
     sheets: list[tuple[str, list[list[Any]]]] = [("answer", [frame.columns, *map(list, frame.rows())])]
@@ -172,7 +170,7 @@ def _html(shown: Result | View, made_from: Sequence[str] = ()) -> bytes:
 def _txt(shown: Result | View) -> bytes:
     from rich.console import Console
 
-    from unveil.results.terminal import to_rich
+    from unveil.results import to_rich
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=_TEXT_WIDTH, color_system=None, force_terminal=False, force_jupyter=False, _environ={})

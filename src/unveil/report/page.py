@@ -109,7 +109,7 @@ def page(shown: View | Result, *, made_on: str = "", made_from: Sequence[str] = 
         An HTML5 document, to be stored as UTF-8. The same view, day and names yield the same page.
     """
     from unveil.formats import visible
-    from unveil.results.html_view import html_parts
+    from unveil.results import html_parts
 
     view = shown.displayed().view() if isinstance(shown, Result) else shown
     fragment_css, markup = html_parts(view, level=1)

@@ -6,9 +6,6 @@ from unveil.reproduce.table_attacks import worked_attacks
 
 __all__ = ["Agreement", "PublishedFigure", "Reproduction", "agreement", "reproduce"]
 
-OPEN_MODULES = ("experiments",)
-"""Modules of this room that other rooms may import from; all others are private to it."""
-
 
 _PARTS = (
     rates.rates,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from unveil.mechanisms import anatomize, microaggregate
-from unveil.mechanisms.anatomy import Anatomy
+from unveil.mechanisms import Anatomy, anatomize, microaggregate
 from unveil.reproduce.figures import PublishedFigure
 from unveil.sources import datasets
 from unveil.study import count

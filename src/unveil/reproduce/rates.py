@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from unveil.attacks.attack import Attack, attack
-from unveil.measures.discrimination import DiscriminationRate, discrimination_rate
+from unveil.attacks import Attack
+from unveil.attacks.attack import attack
+from unveil.measures import DiscriminationRate, discrimination_rate
 from unveil.reproduce.figures import PublishedFigure
 from unveil.sources import datasets
 

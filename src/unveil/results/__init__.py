@@ -6,6 +6,9 @@ HTML, and are imported when something is shown.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from unveil.doors import lazily
 from unveil.results.masking import Figures, plain
 from unveil.results.result import Displayed, Provenance, Result, reworded
 from unveil.results.views import Between, Chart, Figure, Mark, Table, View
@@ -25,10 +28,36 @@ __all__ = [
     "reworded",
 ]
 
-OPEN_MODULES = (
-    "html_view",
-    "masking",
-    "svg",
-    "terminal",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.results.html_view import html_parts, html_table, style_sheet
+    from unveil.results.masking import (
+        MASK,
+        SMALL,
+        DecidingClass,
+        Rows,
+        masked_class,
+        masked_parts,
+        masked_together,
+        masked_values,
+        masking_in_words,
+    )
+    from unveil.results.terminal import to_rich
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "html_view": ("html_parts", "html_table", "style_sheet"),
+            "masking": (
+                "DecidingClass",
+                "MASK",
+                "Rows",
+                "SMALL",
+                "masked_class",
+                "masked_parts",
+                "masked_together",
+                "masked_values",
+                "masking_in_words",
+            ),
+            "terminal": ("to_rich",),
+        },
+    )

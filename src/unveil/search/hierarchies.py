@@ -14,9 +14,7 @@ from unveil.attributes import Names, in_line, names_of
 from unveil.errors import ArgumentError
 from unveil.formats import jsonable
 from unveil.naming import is_place
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders import Builder, propose
-from unveil.partitions.matching import rows_of
+from unveil.partitions import Builder, Hierarchy, propose, rows_of
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
 from unveil.search.nesting import Nested, nested_places
@@ -27,7 +25,7 @@ from unveil.study import Study, columns_of, studied
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from unveil.partitions.files import PathLike
+    from unveil.partitions import PathLike
 
 __all__ = ["HierarchyReport", "build_hierarchy", "check_hierarchy", "propose_hierarchy"]
 
@@ -108,7 +106,7 @@ class HierarchyReport(Result):
         """Return the tables, followed by the tree."""
         from rich.console import Group
 
-        from unveil.results.terminal import to_rich
+        from unveil.results import to_rich
         from unveil.search.hierarchy_tree import HierarchyTree
 
         return Group(to_rich(view), "", HierarchyTree(self.hierarchy, self.records))

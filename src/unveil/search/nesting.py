@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unveil.counts.guessing import best_guess
+from unveil.counts import best_guess
 from unveil.naming import is_place
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders import Builder
-from unveil.partitions.matching import text_of
+from unveil.partitions import Builder, Hierarchy, text_of
 
 if TYPE_CHECKING:
     from unveil.study import Columns

@@ -16,27 +16,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from unveil.attributes import Names, names_of, require_columns
-from unveil.counts import Column, Counts, count_table
-from unveil.counts.grouping import group, places_among
+from unveil.counts import Column, Counts, count_table, group, places_among
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, NullsError, listed, shown
 from unveil.formats import number
-from unveil.measures.equivalence import equivalence_each
-from unveil.models.base import Measured, Model, Place
-from unveil.models.closeness import Scale
-from unveil.models.persons import in_persons
-from unveil.models.population import Population
-from unveil.models.requirements import completed, measured_models_each, planned_models, sensitive_groups, sensitive_of
+from unveil.measures import equivalence_each
+from unveil.models import (
+    Measured,
+    Model,
+    Place,
+    Population,
+    Scale,
+    completed,
+    in_persons,
+    measured_models_each,
+    planned_models,
+    sensitive_groups,
+    sensitive_of,
+)
 from unveil.naming import is_place
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders.automatic import propose_each
+from unveil.partitions import Hierarchy, propose_each
 from unveil.randomness import Chance
 from unveil.search.lattice.objectives import Candidate, targets_of
 from unveil.search.lattice.space import KeyAttribute, key_attributes, records_by_value
 from unveil.search.nesting import Nested, nested_places
-from unveil.sources import Coded, Data, coded_table, load, tallied
-from unveil.sources.base import Tally
-from unveil.sources.batches.rewriting import BatchedRecords
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import BatchedRecords, Coded, Data, Microdata, Tally, coded_table, load, open_microdata, tallied
 from unveil.study import CodedColumns, Stated, planned_key, planned_population, require_no_nulls, require_values, stated
 
 if TYPE_CHECKING:

@@ -36,12 +36,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.arguments import checked_share
-from unveil.counts import Classes
-from unveil.counts.grouping import group, summed
-from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import TOLERANCE, Model
-from unveil.models.requirements import Requirements
-from unveil.models.uniqueness import SizesModel
+from unveil.counts import Classes, group, summed
+from unveil.measures import Equivalence, Spread
+from unveil.models import TOLERANCE, Model, Requirements, SizesModel
 from unveil.search.lattice.class_costs import class_payoffs
 from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.closeness_kernel import closeness_check_of

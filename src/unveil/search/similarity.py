@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from unveil.errors import HierarchyError
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders import Builder
-from unveil.partitions.matching import number_of, text_of
-from unveil.partitions.rules import at
+from unveil.partitions import Builder, Hierarchy, at, number_of, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from unveil.arguments import checked_arguments
 from unveil.attributes import checked_nulls, require_columns
+from unveil.doors import lazily
 from unveil.errors import ArgumentError
 from unveil.sources.base import Data, Source, Tally, coded_table, wanted_columns
 from unveil.sources.coding import Coded, CodedTable
@@ -27,36 +29,87 @@ __all__ = [
     "wanted_columns",
 ]
 
-OPEN_MODULES = (
-    "alignment",
-    "amounts",
-    "base",
-    "batches.combinations",
-    "batches.counting",
-    "batches.rewriting",
-    "coding",
-    "columns",
-    "datasets",
-    "engines.address",
-    "engines.recoding",
-    "engines.table",
-    "files",
-    "files.inputs",
-    "files.spreadsheets",
-    "files.workbook",
-    "known_values",
-    "microdata",
-    "objects",
-    "opening",
-    "sampling",
-    "streams",
-    "streams.base",
-    "streams.kafka",
-    "streams.redis",
-    "streams.spark",
-    "tabulated",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.sources.alignment import Alignment, align, common_codes, require_order, side_by_side, way_of
+    from unveil.sources.amounts import ASKED, NOT_ASKED, Contribution, Contributions, Holdings, holdings
+    from unveil.sources.base import FilledSource, HeldSource, TallySource, counted_source, source_of
+    from unveil.sources.batches.combinations import hashed
+    from unveil.sources.batches.counting import StreamSource
+    from unveil.sources.batches.rewriting import BatchedRecords, rewrite, scanned
+    from unveil.sources.coding import OneType, as_counted, encode, encode_values, labelled, require_countable, smallest_unsigned
+    from unveil.sources.columns import read_as
+    from unveil.sources.datasets import names
+    from unveil.sources.engines.address import Address, parse
+    from unveil.sources.engines.recoding import Changed, EngineRecoding
+    from unveil.sources.engines.table import EngineSource, Write
+    from unveil.sources.files import files_at
+    from unveil.sources.files.inputs import locate, named_part
+    from unveil.sources.files.spreadsheets import harmless, require_delimited
+    from unveil.sources.files.workbook import SUFFIXES, sheet_names, workbook
+    from unveil.sources.known_values import KnownValues
+    from unveil.sources.microdata import (
+        CountedFrame,
+        Microdata,
+        RecordsSource,
+        complete,
+        open_microdata,
+        require_text,
+        standing_among,
+        standing_of,
+        write_link,
+    )
+    from unveil.sources.objects import column_of_objects, column_of_sets
+    from unveil.sources.opening import files_named, is_project, open_beside, open_data, project_beside, read_options
+    from unveil.sources.sampling import Sampled, sample
+    from unveil.sources.streams import RecordStream, StreamBatch, StreamOptions, open_records
+    from unveil.sources.streams.base import text_of_value
+    from unveil.sources.streams.kafka import kafka_address, kafka_client, kafka_settings
+    from unveil.sources.streams.redis import redis_client
+    from unveil.sources.streams.spark import COUNTED, counted_batch
+    from unveil.sources.tabulated import CellAmounts, frame_of, grid_of, tabulate
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "alignment": ("Alignment", "align", "common_codes", "require_order", "side_by_side", "way_of"),
+            "amounts": ("ASKED", "Contribution", "Contributions", "Holdings", "NOT_ASKED", "holdings"),
+            "base": ("FilledSource", "HeldSource", "TallySource", "counted_source", "source_of"),
+            "batches.combinations": ("hashed",),
+            "batches.counting": ("StreamSource",),
+            "batches.rewriting": ("BatchedRecords", "rewrite", "scanned"),
+            "coding": ("OneType", "as_counted", "encode", "encode_values", "labelled", "require_countable", "smallest_unsigned"),
+            "columns": ("read_as",),
+            "datasets": ("names",),
+            "engines.address": ("Address", "parse"),
+            "engines.recoding": ("Changed", "EngineRecoding"),
+            "engines.table": ("EngineSource", "Write"),
+            "files": ("files_at",),
+            "files.inputs": ("locate", "named_part"),
+            "files.spreadsheets": ("harmless", "require_delimited"),
+            "files.workbook": ("SUFFIXES", "sheet_names", "workbook"),
+            "known_values": ("KnownValues",),
+            "microdata": (
+                "CountedFrame",
+                "Microdata",
+                "RecordsSource",
+                "complete",
+                "open_microdata",
+                "require_text",
+                "standing_among",
+                "standing_of",
+                "write_link",
+            ),
+            "objects": ("column_of_objects", "column_of_sets"),
+            "opening": ("files_named", "is_project", "open_beside", "open_data", "project_beside", "read_options"),
+            "sampling": ("Sampled", "sample"),
+            "streams": ("RecordStream", "StreamBatch", "StreamOptions", "open_records"),
+            "streams.base": ("text_of_value",),
+            "streams.kafka": ("kafka_address", "kafka_client", "kafka_settings"),
+            "streams.redis": ("redis_client",),
+            "streams.spark": ("COUNTED", "counted_batch"),
+            "tabulated": ("CellAmounts", "frame_of", "grid_of", "tabulate"),
+        },
+    )
 
 
 @checked_arguments

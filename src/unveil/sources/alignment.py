@@ -15,7 +15,7 @@ import polars as pl
 
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataFileError, EmptyDataError, listed, shown
 from unveil.formats import counted
-from unveil.partitions.generalised import ReadValue, read_values
+from unveil.partitions import ReadValue, read_values
 from unveil.sources.base import Data, Source
 from unveil.sources.coding import encode
 from unveil.sources.microdata import Microdata

@@ -28,9 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.grouping import group
-from unveil.counts.window import MovingCounts
+from unveil.counts import Counts, MovingCounts, group
 from unveil.stream.figures import Approximation, KeyFigures, KeySet, NeedFigure, NeedSet, class_sizes
 
 if TYPE_CHECKING:

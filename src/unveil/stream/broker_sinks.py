@@ -11,8 +11,7 @@ from typing import Any
 
 from unveil.credentials import without_credentials
 from unveil.errors import DataChangedError, DataNotFoundError, EngineError, MissingExtraError, shown
-from unveil.sources.streams.kafka import kafka_address, kafka_client, kafka_settings
-from unveil.sources.streams.redis import redis_client
+from unveil.sources import kafka_address, kafka_client, kafka_settings, redis_client
 
 __all__ = ["KafkaSink", "RedisSink"]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from unveil.measures.equivalence import SUPPRESSED
-from unveil.partitions import Hierarchy
-from unveil.partitions.matching import text_of
-from unveil.sources.coding import encode
+from unveil.measures import SUPPRESSED
+from unveil.partitions import Hierarchy, text_of
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,7 @@ import polars as pl
 
 from unveil.errors import PartitionError
 from unveil.partitions import Partition
-from unveil.sources import Coded
-from unveil.sources.coding import encode
+from unveil.sources import Coded, encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

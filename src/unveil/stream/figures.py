@@ -17,11 +17,9 @@ from unveil import __version__
 from unveil.counts import Counts
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import number
-from unveil.measures.discrimination import DiscriminationRate, rate_of
-from unveil.measures.entropy import IdentifierKind, beyond_chance
+from unveil.measures import DiscriminationRate, IdentifierKind, beyond_chance, rate_of
 from unveil.project import Need
-from unveil.results import Figure, Figures, Provenance, Result, Table, View
-from unveil.results.masking import MASK, SMALL
+from unveil.results import MASK, SMALL, Figure, Figures, Provenance, Result, Table, View
 
 __all__ = [
     "Approximation",

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from unveil.counts import Counts
-from unveil.counts.window import MovingCounts
+from unveil.counts import Counts, MovingCounts
 from unveil.errors import CountsError, UndefinedMeasureError
-from unveil.measures.entropy import IdentifierKind
-from unveil.sources.objects import column_of_objects
+from unveil.measures import IdentifierKind
+from unveil.sources import column_of_objects
 from unveil.stream.approximate import estimated_key, unknown_need
 from unveil.stream.figures import KeyFigures, KeySet, NeedFigure, NeedSet, RiskyClass, key_figures, need_figure, riskiest
 

@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 
 from unveil.errors import ModelNotMetError, UnveilError
-from unveil.measures.equivalence import SUPPRESSED
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders import Builder, Dates, Intervals, Redaction
+from unveil.measures import SUPPRESSED
+from unveil.partitions import Builder, Dates, Hierarchy, Intervals, Redaction
 from unveil.stream.coordinates import Coordinates
 
 if TYPE_CHECKING:
@@ -251,7 +250,7 @@ class Tumbling:
 
     def _complete(self, frame: pl.DataFrame) -> None:
         """Propose missing hierarchies, and place new values by the rule, or directly under the root."""
-        from unveil.search.hierarchies import propose_hierarchy
+        from unveil.search import propose_hierarchy
 
         for name in self.key:
             values = set(frame[name].drop_nulls().unique().to_list())

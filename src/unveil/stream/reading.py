@@ -15,9 +15,7 @@ import polars as pl
 
 from unveil.attributes import Nulls, checked_nulls, require_columns
 from unveil.errors import ArgumentError, NullsError, PartitionError, shown
-from unveil.sources import Coded, Data, open_source
-from unveil.sources.coding import require_countable
-from unveil.sources.streams.base import text_of_value
+from unveil.sources import Coded, Data, open_source, require_countable, text_of_value
 from unveil.stream.derived_columns import Derived, with_derived
 from unveil.stream.fields import Field
 from unveil.stream.times import NO_TIME, moments_of
@@ -26,7 +24,7 @@ from unveil.study import require_values, study_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts.expiry import Expiry
+    from unveil.counts import Expiry
 
 __all__ = ["Reader", "Reading", "codes_for"]
 

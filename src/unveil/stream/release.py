@@ -25,8 +25,7 @@ from unveil.partitions import Hierarchy
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of, fresh_key
 from unveil.results import Figure, Result, View
 from unveil.run import active_run
-from unveil.sources import Data, open_source
-from unveil.sources.coding import encode
+from unveil.sources import Data, encode, open_source
 from unveil.stream.coordinates import Coordinates
 from unveil.stream.monitor import Monitor
 from unveil.stream.publishing import Clustering, Published, PublishingMethod, Tumbling, Waiters, rows_of

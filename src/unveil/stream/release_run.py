@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from unveil.run import active_run
-from unveil.sources.streams import RecordStream
+from unveil.sources import RecordStream
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.release import Publication, StreamRelease
 from unveil.stream.sinks import Sink

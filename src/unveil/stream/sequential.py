@@ -19,13 +19,11 @@ import polars as pl
 from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names, require_columns, sides_of
-from unveil.counts import Classes, Counts, count_table
-from unveil.counts.grouping import places_among
+from unveil.counts import Classes, Counts, count_table, places_among
 from unveil.errors import ArgumentError, UndefinedMeasureError, one_line
 from unveil.formats import counted
-from unveil.measures.discrimination import discrimination_rate
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import is_null, is_suppressed, parse_generalised, point_of, text_form
+from unveil.measures import discrimination_rate
+from unveil.partitions import Hierarchy, is_null, is_suppressed, parse_generalised, point_of, text_form
 from unveil.results import Chart, Figure, Result, Table, View
 from unveil.run import Progress, active_run, in_run
 from unveil.sources import Data, Source, tallied

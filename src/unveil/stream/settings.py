@@ -7,8 +7,7 @@ from typing import Any
 
 from unveil.arguments import checked_count
 from unveil.attributes import Names, names_of, sides_of
-from unveil.counts.expiry import ByNumber, ByTime, Expiry, Never
-from unveil.counts.window import MovingCounts
+from unveil.counts import ByNumber, ByTime, Expiry, MovingCounts, Never
 from unveil.errors import ArgumentError, shown
 from unveil.project import Need
 from unveil.stream.fields import Fields

@@ -11,7 +11,7 @@ from typing import Any
 
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError
-from unveil.sources.streams.spark import COUNTED, counted_batch
+from unveil.sources import COUNTED, counted_batch
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.figures import WindowFigures
 from unveil.stream.window import Window

@@ -20,8 +20,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, in_line, names_of
-from unveil.counts import Column, count_table
-from unveil.counts.grouping import group
+from unveil.counts import Column, count_table, group
 from unveil.errors import ArgumentError, UndefinedMeasureError, shown
 from unveil.formats import counted, number
 from unveil.results import Chart, Figure, Result, Table, View

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from unveil.sources.streams import RecordStream, StreamBatch
+from unveil.sources import RecordStream, StreamBatch
 from unveil.stream.alarms import Alarm, Fact
 from unveil.stream.checkpoint import Checkpoint
 from unveil.stream.figures import WindowFigures

@@ -15,11 +15,9 @@ import polars as pl
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, checked_nulls
-from unveil.counts import Counts
-from unveil.counts.expiry import ByTime, hold_to_limit
-from unveil.counts.window import LARGEST_TABLE, MovingCounts
+from unveil.counts import LARGEST_TABLE, ByTime, Counts, MovingCounts, hold_to_limit
 from unveil.errors import ArgumentError
-from unveil.measures.entropy import IdentifierKind
+from unveil.measures import IdentifierKind
 from unveil.project import Need
 from unveil.sources import Data
 from unveil.stream.derived_columns import Derived

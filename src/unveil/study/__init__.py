@@ -3,9 +3,9 @@
 The modules of pairs, `count` and the columns of a proposal are loaded when first named: most calls need a study of one table.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from unveil.doors import lazily
 from unveil.study.counted_tables import counted_split
 from unveil.study.roles import checked_partitions
 from unveil.study.statements import (
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from unveil.study.columns import CodedColumns, Columns, Joint, columns_of, counted_columns
     from unveil.study.counting import count
     from unveil.study.pair import ColumnPair, Pair, common_policy, paired
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "columns": ("CodedColumns", "Columns", "Joint", "columns_of", "counted_columns"),
+            "counting": ("count",),
+            "pair": ("ColumnPair", "Pair", "common_policy", "paired"),
+        },
+    )
 
 __all__ = [
     "CodedColumns",
@@ -65,18 +74,3 @@ __all__ = [
     "studied",
     "study_of",
 ]
-
-
-_LATER = {
-    **dict.fromkeys(("CodedColumns", "Columns", "Joint", "columns_of", "counted_columns"), "columns"),
-    "count": "counting",
-    **dict.fromkeys(("ColumnPair", "Pair", "common_policy", "paired"), "pair"),
-}
-"""The names whose modules are loaded at their first use."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'unveil.study' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"unveil.study.{_LATER[name]}"), name)
-    return value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import group_sums, tally
+from unveil.counts import group_sums, tally
 from unveil.errors import DataChangedError
 
 if TYPE_CHECKING:

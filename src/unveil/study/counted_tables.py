@@ -20,9 +20,7 @@ from unveil.counts import Counts, Split, coded_each, count_each, count_table
 from unveil.errors import NullsError
 from unveil.results import Provenance
 from unveil.run import active_run
-from unveil.sources import CodedTable, Source, wanted_columns
-from unveil.sources.base import HeldSource
-from unveil.sources.coding import Coded, smallest_unsigned
+from unveil.sources import Coded, CodedTable, HeldSource, Source, smallest_unsigned, wanted_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

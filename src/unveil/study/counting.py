@@ -10,8 +10,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
-from unveil.counts import Column, Counts, count_table
-from unveil.counts.amounts import Amounts, amounts_of
+from unveil.counts import Amounts, Column, Counts, amounts_of, count_table
 from unveil.errors import ArgumentError, shown
 from unveil.run import looks
 from unveil.sources import Data, tallied

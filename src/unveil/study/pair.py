@@ -16,9 +16,7 @@ from unveil.attributes import Names, checked_nulls, in_line, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, NullsError, UnsupportedDataError
 from unveil.project import Project
 from unveil.run import active_run
-from unveil.sources import Coded, CodedTable, Data
-from unveil.sources.alignment import Alignment, align
-from unveil.sources.opening import is_project
+from unveil.sources import Alignment, Coded, CodedTable, Data, align, is_project
 from unveil.study.statements import beside
 from unveil.study.study import Study, studied
 

@@ -14,8 +14,7 @@ from unveil.counts import Counts
 from unveil.errors import ArgumentError, NullsError, listed
 from unveil.partitions import Partition
 from unveil.project import Need, Project
-from unveil.sources import CodedTable, Data, Source, open_source
-from unveil.sources.opening import files_named, is_project, open_beside, project_beside
+from unveil.sources import CodedTable, Data, Source, files_named, is_project, open_beside, open_source, project_beside
 from unveil.study.counted_tables import Tables
 from unveil.study.study import Study
 

@@ -14,9 +14,7 @@ from unveil.counts import Counts, Split
 from unveil.errors import ArgumentError, listed, near_miss, shown
 from unveil.partitions import Hierarchy, Partition
 from unveil.project import Project
-from unveil.sources import Coded, CodedTable, Data, ReadOptions, Source
-from unveil.sources.base import FilledSource
-from unveil.sources.opening import open_data
+from unveil.sources import Coded, CodedTable, Data, FilledSource, ReadOptions, Source, open_data
 from unveil.study.counted_tables import Tables
 from unveil.study.roles import ROLE_ARGUMENTS, Meaning, Roles
 

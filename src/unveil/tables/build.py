@@ -11,14 +11,13 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count
 from unveil.attributes import Names, names_of
-from unveil.counts import Counts
-from unveil.counts.grouping import tally
+from unveil.counts import Counts, tally
 from unveil.errors import ArgumentError, TableError, shown
-from unveil.partitions.matching import rows_of
+from unveil.partitions import rows_of
 from unveil.results import Provenance
 from unveil.run import looks, watched
-from unveil.sources import Coded, CodedTable, Data, open_source, tallied
-from unveil.sources.amounts import Contribution, Contributions, Holdings, amounts, holdings
+from unveil.sources import Coded, CodedTable, Contribution, Contributions, Data, Holdings, holdings, open_source, tallied
+from unveil.sources.amounts import amounts
 from unveil.study import require_values, stated, study_of
 from unveil.tables.cell_amounts import TableRows
 from unveil.tables.cells import rolled_up, shape_of
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.partitions import Hierarchy
-    from unveil.sources.base import Source
+    from unveil.sources import Source
 
 __all__ = ["leaves_of", "table"]
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.amounts import numbers_of, ranked
-from unveil.counts.grouping import group
+from unveil.counts import group, numbers_of, ranked
 from unveil.errors import DataChangedError, TableError
 from unveil.results import Provenance
-from unveil.sources import Coded, CodedTable
-from unveil.sources.amounts import ASKED, NOT_ASKED, Contributions, Holdings
+from unveil.sources import ASKED, NOT_ASKED, Coded, CodedTable, Contributions, Holdings
 from unveil.tables.cells import alone_in, largest, rolled_up
 from unveil.tables.classification import Classification
 from unveil.tables.crosstable import CrossTable

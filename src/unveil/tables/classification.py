@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import HierarchyError, TableError, shown
-from unveil.partitions import Hierarchy
-from unveil.partitions.matching import rows_of, text_of
+from unveil.partitions import Hierarchy, rows_of, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,30 +3,28 @@
 The room can also be called as a function: `unveil.utility(release, need)` is `unveil.utility.needs.utility`.
 """
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-class _CallableRoom(ModuleType):
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        from unveil.utility.needs import utility
+from unveil.doors import call_as, lazily
 
-        return utility(*args, **options)
+call_as(__name__, "needs", "utility")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # for a call in a process of its own
-        return import_module, (self.__name__,)
-
-
-sys.modules[__name__].__class__ = _CallableRoom
-
-OPEN_MODULES = (
-    "encoding",
-    "loss",
-    "needs",
-    "propensity",
-    "task",
-    "tasks",
-)
-"""Modules of this room that other rooms may import from; all others are private to it."""
+if TYPE_CHECKING:
+    from unveil.utility.encoding import check_draw
+    from unveil.utility.loss import Loss
+    from unveil.utility.needs import Served, Utility, utility
+    from unveil.utility.propensity import Propensity, pmse
+    from unveil.utility.tasks import Task, Tasks
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "encoding": ("check_draw",),
+            "loss": ("Loss",),
+            "needs": ("Served", "Utility", "utility"),
+            "propensity": ("Propensity", "pmse"),
+            "tasks": ("Task", "Tasks"),
+        },
+    )

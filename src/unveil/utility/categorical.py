@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import Codes, group, summed, tally
-from unveil.measures.entropy import entropy_bits
+from unveil.counts import Codes, group, summed, tally
+from unveil.measures import entropy_bits
 from unveil.run import active_run
 from unveil.utility.loss_sections import CategoryLoss, ContingencyLoss, EntropyLoss, TableLoss
 

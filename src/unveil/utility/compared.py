@@ -15,9 +15,7 @@ import numpy as np
 from unveil.attributes import Names, names_of, require_columns
 from unveil.errors import ArgumentError, EmptyDataError, NullsError, listed
 from unveil.partitions import Hierarchy
-from unveil.sources import Data
-from unveil.sources.alignment import Alignment, align, require_order
-from unveil.sources.microdata import Microdata, open_microdata
+from unveil.sources import Alignment, Data, Microdata, align, open_microdata, require_order
 from unveil.study import Study, beside, common_policy, studied
 from unveil.utility.side_by_side import SideBySide, paired_names, side_by_side
 

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.errors import HierarchyError
 from unveil.formats import counted
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import Generalised, parse_generalised, point_of, text_form
-from unveil.partitions.matching import rows_of, text_of
+from unveil.partitions import Generalised, Hierarchy, parse_generalised, point_of, rows_of, text_form, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,11 +23,9 @@ import numpy as np
 from unveil.arguments import checked_count, checked_seed
 from unveil.attributes import Names, names_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, MissingExtraError, listed, shown
-from unveil.partitions.generalised import parse_generalised
+from unveil.partitions import parse_generalised
 from unveil.run import active_run
-from unveil.sources import Source
-from unveil.sources.alignment import common_codes
-from unveil.sources.coding import encode, require_countable
+from unveil.sources import Source, common_codes, encode, require_countable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

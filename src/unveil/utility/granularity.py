@@ -43,11 +43,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.formats import counted, jsonable
-from unveil.measures.entropy import entropy_bits
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import is_suppressed
+from unveil.measures import entropy_bits
+from unveil.partitions import Hierarchy, is_suppressed
 from unveil.utility.categorical import CodedPair
 from unveil.utility.covering import Covering, covered_by_hierarchy, covered_by_values
 from unveil.utility.loss_sections import ClassFigure, Coarseness

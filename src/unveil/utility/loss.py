@@ -16,16 +16,14 @@ import numpy as np
 from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attributes import Names, names_of, require_columns
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, UnveilError, listed, shown
 from unveil.formats import jsonable, number
-from unveil.measures.discrimination import mean
+from unveil.measures import mean
 from unveil.partitions import Hierarchy
 from unveil.results import Provenance, Result, View
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data
-from unveil.sources.alignment import Alignment
-from unveil.sources.microdata import Microdata
+from unveil.sources import Alignment, Data, Microdata
 from unveil.study import Pair
 from unveil.utility.categorical import attribute_loss, contingency_loss
 from unveil.utility.compared import ComparedTables, Named, compared

@@ -17,13 +17,10 @@ from unveil import __version__
 from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, UnsupportedDataError, UnveilError, listed, near_miss, shown
 from unveil.formats import counted
-from unveil.measures.discrimination import RateQuestion, rates
-from unveil.measures.entropy import beyond_chance
-from unveil.partitions import Partition
-from unveil.partitions.generalised import fitted
+from unveil.measures import RateQuestion, beyond_chance, rates
+from unveil.partitions import Partition, fitted
 from unveil.project import Need
-from unveil.results import Figure, Provenance, Result, Table, View
-from unveil.results.masking import SMALL, masked_parts
+from unveil.results import SMALL, Figure, Provenance, Result, Table, View, masked_parts
 from unveil.run import in_run
 from unveil.sources import CodedTable, Data
 from unveil.study import Study, planned_needs, require_values, studied

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts.grouping import Codes
+from unveil.counts import Codes
 from unveil.errors import ArgumentError, ColumnNotFoundError
-from unveil.partitions.generalised import is_suppressed
-from unveil.partitions.matching import number_of
-from unveil.sources.alignment import Alignment
-from unveil.sources.coding import encode, require_countable
-from unveil.sources.microdata import Microdata
+from unveil.partitions import is_suppressed, number_of
+from unveil.sources import Alignment, Microdata, encode, require_countable
 from unveil.utility.categorical import CodedPair
 from unveil.utility.granularity import says_nothing
 

@@ -14,8 +14,7 @@ from unveil.errors import ArgumentError, UndefinedMeasureError, UnveilError, sho
 from unveil.formats import counted, number
 from unveil.results import Figure, Provenance, Result, Table, View
 from unveil.run import Progress, active_run, in_run
-from unveil.sources import Data, Source
-from unveil.sources.alignment import Alignment, align
+from unveil.sources import Alignment, Data, Source, align
 from unveil.study import apart_from, open_both, require_nulls_as_values
 from unveil.utility.encoding import MOST_SQUARED, check_draw, encoded, in_common, need_sklearn
 from unveil.utility.task import CONFIDENCE, FoldEstimate, Score, Solved, Task

@@ -16,14 +16,12 @@ from unveil.app.same import command, python_study
 from unveil.app.screens.columns import settled
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Page, Same, Screen, Visit
-from unveil.assess.rates import Measure, attribute_rate
+from unveil.assess import Measure, attribute_rate
 from unveil.errors import UndefinedMeasureError
 from unveil.formats import Unit, counted, noun
-from unveil.measures.discrimination import DiscriminationRate, rate_of
+from unveil.measures import DiscriminationRate, column_exposure, rate_of
 from unveil.measures.equivalence import equivalence
-from unveil.measures.unnamed import column_exposure
-from unveil.results import Chart, Provenance, Table
-from unveil.results.masking import SMALL
+from unveil.results import SMALL, Chart, Provenance, Table
 from unveil.study import Study
 
 if TYPE_CHECKING:

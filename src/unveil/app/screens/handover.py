@@ -21,7 +21,7 @@ from unveil.app.state import Desk
 from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, OutputError
 from unveil.output import check_replaceable
-from unveil.releases.record import record_place
+from unveil.releases import record_place
 
 __all__ = ["SCREEN"]
 

@@ -15,10 +15,9 @@ from unveil.app.screens.columns import settled
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
-from unveil.partitions import Hierarchy, Partition
-from unveil.partitions.matching import text_of
+from unveil.partitions import Hierarchy, Partition, text_of
 from unveil.results import Table
-from unveil.search.hierarchies import HierarchyReport, build_hierarchy, check_hierarchy, propose_hierarchy
+from unveil.search import HierarchyReport, build_hierarchy, check_hierarchy, propose_hierarchy
 
 __all__ = ["SCREEN"]
 

@@ -16,10 +16,8 @@ from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.credentials import without_credentials
 from unveil.errors import ArgumentError, DataFileError, UnveilError
 from unveil.formats import counted
-from unveil.sources import ReadOptions
-from unveil.sources.datasets import names as built_in
-from unveil.sources.files.inputs import locate, named_part
-from unveil.sources.files.workbook import SUFFIXES, sheet_names
+from unveil.sources import SUFFIXES, ReadOptions, locate, named_part, sheet_names
+from unveil.sources import names as built_in
 
 __all__ = ["SCREEN", "readable", "within"]
 

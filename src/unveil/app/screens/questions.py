@@ -13,11 +13,11 @@ from unveil.app.screens.columns import settled
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
-from unveil.project.gates import GateColumn, GateSection
+from unveil.project import GateColumn, GateSection
 from unveil.results import Table
 
 if TYPE_CHECKING:
-    from unveil.queries.gate import Gate
+    from unveil.queries import Gate
 
 __all__ = ["SCREEN"]
 
@@ -60,7 +60,7 @@ def _ledger(desk: Desk) -> Path:
 
 
 def _gate(desk: Desk) -> Gate:
-    from unveil.queries.opening import open_gate
+    from unveil.queries import open_gate
 
     return open_gate(desk.opened.whole, ledger=_ledger(desk), project=desk.project)
 
@@ -92,8 +92,7 @@ def _spent(desk: Desk) -> dict[str, Any]:
 
 def _in_words(written: str) -> str:
     """Return a statistic of the ledger as a person would phrase it."""
-    from unveil.queries.inquiry import Statistic
-    from unveil.queries.predicates import All
+    from unveil.queries import All, Statistic
 
     statistic = Statistic.read(written)
     if statistic.condition == All(()):
@@ -118,7 +117,7 @@ def _ask(visit: Visit) -> Answer:
 
 def _govern(visit: Visit) -> Answer:
     """Choose the policy of the gate, its settings, and the bounds of sensitive columns."""
-    from unveil.queries.opening import project_policies
+    from unveil.queries import project_policies
 
     desk = visit.desk
     policy = visit.word("policy", tuple(word for word, _ in _POLICIES))
@@ -171,7 +170,7 @@ def _same(desk: Desk) -> Same:
 
 def _python(desk: Desk, question: str, ledger: str) -> list[str]:
     """Return the lines of Python that ask the same gate the same question."""
-    from unveil.queries.opening import project_policies
+    from unveil.queries import project_policies
 
     project = desk.project
     policies = project_policies(project, None, {})

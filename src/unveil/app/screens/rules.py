@@ -12,10 +12,8 @@ from unveil.app.screens.columns import settled
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError, UnveilError
-from unveil.project import Need, Policy
-from unveil.project.presets import PRESETS
-from unveil.project.rules import RULES, Form, Rule
-from unveil.utility.needs import utility
+from unveil.project import PRESETS, RULES, Form, Need, Policy, Rule
+from unveil.utility import utility
 
 __all__ = ["SCREEN", "in_words"]
 

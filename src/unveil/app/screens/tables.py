@@ -13,8 +13,7 @@ from unveil.app.side_jobs import build_table
 from unveil.app.state import Desk, reading
 from unveil.app.visit import Answer, Download, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
-from unveil.tables.files.writing import write_long
-from unveil.tables.rules import rules_of
+from unveil.tables import rules_of, write_long
 
 __all__ = ["SCREEN"]
 

@@ -16,7 +16,7 @@ from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from unveil.assess.policy.waivers import Waiver
+    from unveil.assess import Waiver
 
 __all__ = ["SCREEN", "blocked", "judged", "waivers"]
 
@@ -77,7 +77,7 @@ def _page(visit: Visit) -> Answer:
     job, ruling = _job(desk, candidate), judged(desk)
     values: dict[str, Any] = {"candidate": candidate, "job": job, "judged": ruling}
     if ruling is not None:
-        from unveil.assess.policy.pages import title
+        from unveil.assess import title
 
         values |= {
             "title": title(ruling.verdict),
@@ -120,7 +120,7 @@ def _tick(visit: Visit) -> Answer:
 
 def _except(visit: Visit) -> Answer:
     """Sign an exception: someone takes responsibility for a rule that is not met, with a reason and until a date."""
-    from unveil.assess.policy.waivers import Waiver
+    from unveil.assess import Waiver
 
     desk, ruling = visit.desk, judged(visit.desk)
     number = visit.form.get("number", "")

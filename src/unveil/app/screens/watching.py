@@ -14,7 +14,7 @@ from unveil.app.side_jobs import course, watch_file
 from unveil.app.state import Desk
 from unveil.app.visit import Answer, Go, Page, Same, Screen, Visit
 from unveil.errors import ArgumentError
-from unveil.sources.datasets import names as built_in
+from unveil.sources import names as built_in
 
 __all__ = ["SCREEN"]
 
@@ -101,7 +101,7 @@ def _start(visit: Visit) -> Answer:
 
 
 def _check(alarms: Sequence[str]) -> None:
-    from unveil.stream.alarms import Alarm
+    from unveil.stream import Alarm
 
     for text in alarms:
         Alarm.parse(text)

@@ -22,24 +22,21 @@ from unveil.counts import Classes, Counts, count_table
 from unveil.errors import ArgumentError, UnveilError, listed
 from unveil.formats import Unit, jsonable
 from unveil.identifiers import DirectIdentifiers, found_among
-from unveil.measures.by_value import telling_values
-from unveil.measures.equivalence import ClassRisks, Equivalence, equivalence
-from unveil.measures.unnamed import Unmeasured, records_alone, singled_out, singled_out_by
-from unveil.models.closeness import Scale
-from unveil.project.rules import RuleSet
+from unveil.measures import ClassRisks, Equivalence, Unmeasured, records_alone, singled_out, singled_out_by, telling_values
+from unveil.measures.equivalence import equivalence
+from unveil.models import Scale
+from unveil.project import RuleSet
 from unveil.releases import Record
-from unveil.results.masking import SMALL
+from unveil.results import SMALL
 from unveil.run import active_run
-from unveil.sources import Coded, CodedTable, Data
-from unveil.sources.alignment import way_of
-from unveil.sources.coding import OneType
+from unveil.sources import Coded, CodedTable, Data, OneType, way_of
 from unveil.study import Pair, Study, beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.attacks.attack import Attack
-    from unveil.counts.grouping import Codes
+    from unveil.attacks import Attack
+    from unveil.counts import Codes
 
 __all__ = ["Case", "ColumnProfile", "Counted", "Original", "Profile", "ReleaseChange", "changes", "profile_of"]
 
@@ -224,7 +221,7 @@ class Case:
         """The numbers of released records, or persons, that match each original record, with nulls matching anything."""
         if self.original is None:
             return {"k_known": None}
-        from unveil.attacks.identity import known_records
+        from unveil.attacks import known_records
 
         return known_records(self.pair)
 

@@ -20,18 +20,14 @@ from unveil.assess.policy.waivers import Waiver, waiver_of
 from unveil.attributes import Names, require_columns, sides_of
 from unveil.errors import ArgumentError, ColumnNotFoundError, DataNotFoundError, listed, near_miss, shown
 from unveil.formats import counted, numbered
-from unveil.measures.unnamed import column_exposures, never_measured
+from unveil.measures import column_exposures, never_measured
 from unveil.partitions import Hierarchy
-from unveil.project import Policy, Project
-from unveil.project.presets import PRESETS
-from unveil.project.rules import KEYLESS, Rule, RuleSet
-from unveil.project.sections import SECTIONS
+from unveil.project import KEYLESS, PRESETS, SECTIONS, Policy, Project, Rule, RuleSet
 from unveil.randomness import NOT_FOR_PUBLICATION
 from unveil.releases import Record, RecordMismatchError, read_record, record_place
 from unveil.results import Provenance
 from unveil.run import Progress, in_run
-from unveil.sources import Data, open_source
-from unveil.sources.opening import is_project
+from unveil.sources import Data, is_project, open_source
 from unveil.study import Study, require_values, studied
 
 __all__ = ["AnyPolicy", "check", "policy_of"]

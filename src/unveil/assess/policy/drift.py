@@ -15,10 +15,9 @@ from unveil.assess.policy.case import Profile
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, DataFileError, ProjectError, listed
 from unveil.formats import jsonable
-from unveil.models.base import TOLERANCE
-from unveil.partitions.files import DocumentError, PathLike, parse_json, read_text
-from unveil.project.policy import Policy
-from unveil.project.rules import RULES, Rule
+from unveil.models import TOLERANCE
+from unveil.partitions import DocumentError, PathLike, parse_json, read_text
+from unveil.project import RULES, Policy, Rule
 
 __all__ = ["Baseline", "Drift", "drifts", "lost", "read_baseline"]
 

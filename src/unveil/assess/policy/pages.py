@@ -15,7 +15,7 @@ from unveil.assess.evidence import file_table
 from unveil.errors import DataFileError, listed, one_line, shown
 from unveil.formats import counted
 from unveil.output import cannot_write
-from unveil.project.rules import RULES
+from unveil.project import RULES
 from unveil.results import Chart, Figure, Table, View
 
 if TYPE_CHECKING:

@@ -15,11 +15,10 @@ from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import CancelledError, MissingExtraError, UnveilError
 from unveil.formats import counted, jsonable, noun, people
-from unveil.measures.discrimination import split_rate
-from unveil.models.base import TOLERANCE, Measured
-from unveil.models.registry import judged_by_rules, rule_model
+from unveil.measures import split_rate
+from unveil.models import TOLERANCE, Measured, judged_by_rules, rule_model
 from unveil.partitions import Partition
-from unveil.project.rules import Rule
+from unveil.project import Rule
 from unveil.releases import Record
 from unveil.run import active_run
 from unveil.study import checked_partitions, counted_split

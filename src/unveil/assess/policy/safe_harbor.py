@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.counts import Counts, count_table
-from unveil.identifiers.column import read_column
+from unveil.identifiers import read_column
 from unveil.naming import hints_of, words_of
 from unveil.sources import CodedTable
 from unveil.study import Study

@@ -16,8 +16,8 @@ from unveil.assess.policy.pages import HistoryEntry
 from unveil.assess.policy.rules import STATUS, Outcome
 from unveil.assess.policy.waivers import Waiver
 from unveil.attributes import in_line
-from unveil.measures.unnamed import Unmeasured
-from unveil.project.presets import Preset
+from unveil.measures import Unmeasured
+from unveil.project import Preset
 from unveil.results import Provenance, Result, View
 
 if TYPE_CHECKING:

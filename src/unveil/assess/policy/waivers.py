@@ -11,8 +11,8 @@ from typing import Any
 from unveil.arguments import checked_arguments
 from unveil.assess.policy.rules import Outcome
 from unveil.errors import ArgumentError, listed, shown
-from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
-from unveil.project.rules import RULES
+from unveil.partitions import DocumentError, PathLike, parse_json, parse_toml, read_text
+from unveil.project import RULES
 
 __all__ = ["Waiver", "read_waivers", "waiver_of"]
 

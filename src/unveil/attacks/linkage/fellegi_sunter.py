@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unveil.arguments import checked_count
-from unveil.counts.agreement import BestOriginals, RecordCells, bits_of
+from unveil.counts import BestOriginals, RecordCells, bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

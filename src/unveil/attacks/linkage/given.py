@@ -11,15 +11,14 @@ import numpy as np
 from unveil.arguments import checked_array
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.fitting import fits
-from unveil.partitions.generalised import point_of
-from unveil.sources import Coded, Data
-from unveil.sources.alignment import common_codes
+from unveil.partitions import point_of
+from unveil.sources import Coded, Data, common_codes
 from unveil.study import Study, beside, require_as_they_are, require_nulls_as_values, studied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.counts.grouping import Codes
+    from unveil.counts import Codes
 
 __all__ = ["codes_of_both", "columns_of", "placed"]
 

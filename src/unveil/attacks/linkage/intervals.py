@@ -29,7 +29,7 @@ from unveil.attacks.linkage.cells import AttributeCells, AttributeSpec, Records,
 from unveil.attacks.linkage.rates import share_bounds
 from unveil.errors import ArgumentError, EmptyDataError, listed, shown
 from unveil.formats import counted, jsonable, number
-from unveil.measures.interval import Interval
+from unveil.measures import Interval
 from unveil.results import Figure, Figures, Result, Table, View
 from unveil.run import active_run, in_run
 

@@ -28,7 +28,7 @@ from unveil.attacks.linkage.linkage_sections import LikelihoodMatches, of_person
 from unveil.attacks.linkage.rates import LinkageRates, Targets, link_chances, rates_of, share_bounds
 from unveil.errors import ArgumentError, listed, shown
 from unveil.run import active_run
-from unveil.sources.alignment import common_codes
+from unveil.sources import common_codes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,8 +15,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
-from unveil.partitions import Hierarchy
-from unveil.partitions.generalised import Generalised, ReadValue, generalised_each, is_null, point_of, read_each, read_values
+from unveil.partitions import Generalised, Hierarchy, ReadValue, generalised_each, is_null, point_of, read_each, read_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unveil.attacks.linkage.intervals import AttributeDisclosure
 from unveil.attacks.linkage.rates import Control
-from unveil.measures.interval import Interval
+from unveil.measures import Interval
 from unveil.results import Figures
 
 if TYPE_CHECKING:

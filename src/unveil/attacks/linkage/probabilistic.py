@@ -21,10 +21,9 @@ from unveil.arguments import checked_arguments, checked_count, checked_number, c
 from unveil.attacks.linkage.fellegi_sunter import Fit, LinkageRule, decided, fitted, informed, links, share_of
 from unveil.attacks.linkage.given import codes_of_both
 from unveil.attacks.linkage.rates import PersonRates, Targets, checked_persons, checked_truth, share_bounds
-from unveil.counts.agreement import RecordCells, patterns_of
-from unveil.counts.grouping import Codes, summed
+from unveil.counts import Codes, RecordCells, patterns_of, summed
 from unveil.formats import counted, jsonable, number
-from unveil.measures.interval import Interval
+from unveil.measures import Interval
 from unveil.results import Figure, Result, Table, View
 from unveil.run import looks
 from unveil.sources import Data

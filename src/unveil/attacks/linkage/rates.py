@@ -29,7 +29,7 @@ import numpy as np
 from unveil.arguments import checked_array, checked_number
 from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
-from unveil.measures.interval import Interval
+from unveil.measures import Interval
 from unveil.results import Figure, Figures, Result, Table, View
 
 if TYPE_CHECKING:

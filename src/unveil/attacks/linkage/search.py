@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from unveil.attacks.linkage.cells import AttributeCells
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.run import active_run
 
 if TYPE_CHECKING:

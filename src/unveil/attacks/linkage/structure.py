@@ -33,11 +33,10 @@ from unveil import __version__
 from unveil.arguments import checked_arguments, checked_count, checked_seed
 from unveil.attacks.linkage.given import columns_of
 from unveil.attacks.linkage.rates import checked_truth, share_bounds
-from unveil.counts.grouping import summed, tally
+from unveil.counts import summed, tally
 from unveil.errors import ArgumentError
 from unveil.formats import counted, jsonable, number
-from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
-from unveil.measures.interval import Interval
+from unveil.measures import Interval, adjusted_rate, entropy_bits, entropy_by_class
 from unveil.results import Figure, Result, Table, View
 from unveil.run import active_run, looks
 from unveil.sources import Data

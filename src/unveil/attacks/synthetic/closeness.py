@@ -14,7 +14,7 @@ from unveil.attacks.linkage.rates import share_bounds
 from unveil.attacks.synthetic.audit_sections import Closeness, CopiedPeople, Copies, DistanceSummary
 from unveil.attacks.synthetic.nearest import Nearest
 from unveil.attacks.synthetic.tables import Side, Trio
-from unveil.counts.grouping import group
+from unveil.counts import group
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

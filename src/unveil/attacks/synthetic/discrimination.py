@@ -15,7 +15,7 @@ import numpy as np
 from unveil.attacks.synthetic.audit_sections import GuessRate, SensitiveGuessRate
 from unveil.attacks.synthetic.inference import Guesses
 from unveil.attacks.synthetic.tables import Side, Trio
-from unveil.measures.entropy import adjusted_rate
+from unveil.measures import adjusted_rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

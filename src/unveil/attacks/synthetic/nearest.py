@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.counts.grouping import group
+from unveil.counts import group
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

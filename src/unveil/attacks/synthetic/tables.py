@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, ColumnNotFoundError, EmptyDataError, shown
 from unveil.formats import counted
 from unveil.sources import Source

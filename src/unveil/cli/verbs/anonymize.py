@@ -32,12 +32,11 @@ from unveil.errors import ArgumentError, listed, shown
 
 if TYPE_CHECKING:
     from unveil.attributes import Role
-    from unveil.models.base import Model
+    from unveil.models import Model
     from unveil.project import Project, Step
     from unveil.releases import Release
-    from unveil.search.lattice.generalisation import Generalisation
-    from unveil.stream.checkpoint import Checkpoint
-    from unveil.stream.release import StreamRelease
+    from unveil.search import Generalisation
+    from unveil.stream import Checkpoint, StreamRelease
 
 _HELD_TO = {"k_anonymity": "k", "distinct_l_diversity": "diverse"}
 """The models that can be required of a stream, and the arguments of its release that state them."""
@@ -86,9 +85,8 @@ class StreamingOptions:
     ) -> None:
         """Release a stream until it ends or is stopped."""
         from unveil.cli.watching import stopping
-        from unveil.sources.streams import StreamOptions, open_records
-        from unveil.stream.release_run import ReleaseRun
-        from unveil.stream.sinks import open_sink
+        from unveil.sources import StreamOptions, open_records
+        from unveil.stream import ReleaseRun, open_sink
 
         plan = _Plan.of(table, models)
         out = self._checked(plan, to)
@@ -122,8 +120,7 @@ class StreamingOptions:
 
     def _begun(self, plan: _Plan, out: str, draws: DrawOptions) -> tuple[StreamRelease, Checkpoint | None]:
         """Return the release, before its first record, and the checkpoint of its state."""
-        from unveil.stream.checkpoint import Checkpoint
-        from unveil.stream.release import StreamRelease
+        from unveil.stream import Checkpoint, StreamRelease
 
         delay = self.delay or ""
         settings: dict[str, Any] = {
@@ -190,7 +187,7 @@ def _role(project: Project | None, role: Role) -> list[str]:
 
 def _required(models: ModelOptions, project: Project | None, sensitive: Sequence[str]) -> dict[str, int]:
     """Return k and the number of distinct values that are required of a stream; refuse any other requirement."""
-    from unveil.models.requirements import parse_models
+    from unveil.models import parse_models
 
     required = models.named(sensitive)
     if not required and project is not None:
@@ -287,7 +284,7 @@ def anonymize(
 
 def _made(steps: Sequence[Step], inputs: Inputs, search: LatticeOptions, draws: DrawOptions, to: ReleaseOptions) -> Any:
     """Run the steps; columns stated to name people, on the command line or in the project, are left out."""
-    from unveil.protect.chain import run_steps
+    from unveil.protect import run_steps
 
     to.require_file()
     people = inputs.study.changed(identifiers=(*inputs.study.identifiers, *(search.identifier or ())))

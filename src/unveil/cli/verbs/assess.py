@@ -61,7 +61,7 @@ class _ScopeOptions:
 @grouped
 def assess(table: _AssessedOptions, scope: _ScopeOptions, answer: AnswerOptions) -> None:
     """Ask everything at once: what identifies, what discloses, which risks there are, where they come from, what to do next."""
-    from unveil.assess.assessment import assess as assess_table
+    from unveil.assess import assess as assess_table
 
     inputs = table.gathered()
     with showing_progress():

@@ -51,7 +51,7 @@ class _AttackedOptions:
 
     def with_earlier(self, earlier: str) -> Result:
         """Attack the release together with an earlier one about the same people."""
-        from unveil.stream.sequential import intersect_releases
+        from unveil.stream import intersect_releases
 
         one, other = gather_two(self.original, self.release, self.reading)
         keys, sensitive = tuple(self.key or one.key), tuple(self.sensitive or one.sensitive)
@@ -130,7 +130,7 @@ class _KnowledgeOptions:
 
     def arguments(self, pair: Pair, reading: ReadingOptions) -> dict[str, Any]:
         """Return the arguments of the call."""
-        from unveil.attacks.attack import planned_attackers
+        from unveil.attacks import planned_attackers
 
         if self.settings and self.method is None:
             raise ArgumentError("--set goes with a --method; name one.")

@@ -13,7 +13,7 @@ from unveil.cli.application import grouped
 from unveil.errors import DataNotFoundError, reason_of, shown
 
 if TYPE_CHECKING:
-    from unveil.app.server import Listening
+    from unveil.app import Listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _ListeningOptions:
 
     def listening(self) -> Listening:
         """Return where the app listens; a password is asked for only if other machines may connect."""
-        from unveil.app.server import Listening
+        from unveil.app import Listening
 
         beyond = Listening(host=self.host).beyond
         return Listening(self.port, self.host, self.tls_cert, self.tls_key, _password(self.password_file) if beyond else None)
@@ -57,7 +57,7 @@ def app(
     ] = False,
 ) -> None:
     """Open the app: from a file to a defended release in the browser. Nothing leaves this machine; Ctrl-C stops it."""
-    from unveil.app.server import serve_app
+    from unveil.app import serve_app
 
     serve_app(data, listening=listening.listening(), browser=not no_browser)
 

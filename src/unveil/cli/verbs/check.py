@@ -31,7 +31,7 @@ from unveil.errors import ArgumentError, DataNotFoundError, reason_of, shown
 from unveil.output import check_replaceable, together
 
 if TYPE_CHECKING:
-    from unveil.assess.policy.verdict import Verdict
+    from unveil.assess import Verdict
     from unveil.project import Policy
     from unveil.releases import Signature
 
@@ -145,7 +145,7 @@ class TrialOptions:
 
     def gathered(self) -> tuple[Inputs, Policy | None]:
         """Open the release, with the project of its policy if none is named; also return the policy."""
-        from unveil.assess.policy.check import policy_of
+        from unveil.assess import policy_of
 
         policy, own = (None, None) if self.policy is None else policy_of(self.policy)
         reading = self.reading if self.reading.project is not None or own is None else replace(self.reading, project=own.path)
@@ -219,7 +219,7 @@ class BeforeOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call."""
-        from unveil.assess.policy.waivers import read_waivers
+        from unveil.assess import read_waivers
 
         return {
             "waivers": () if self.waivers is None else read_waivers(self.waivers),
@@ -252,8 +252,8 @@ class VerdictOptions:
         """Write the verdict in every requested form, signed on request; all forms or none."""
         with together():
             if self.junit is not None:
-                from unveil.assess.policy.junit import junit
-                from unveil.partitions.files import write_whole
+                from unveil.assess import junit
+                from unveil.partitions import write_whole
 
                 write_whole(self.junit, junit(verdict) + "\n")
                 sys.stderr.write(f"written: {self.junit}\n")
@@ -274,7 +274,7 @@ def check(
     trial: TrialOptions, original: OriginalOptions, before: BeforeOptions, signing: SignOptions, answer: VerdictOptions
 ) -> None:
     """May a release be published: does it meet a policy, and is it no riskier than before? Exit code 1: no, or undecided."""
-    from unveil.assess.policy.check import check as check_release
+    from unveil.assess import check as check_release
 
     signing.check(answer.out)
     if (signature := signing.verified()) is not None:

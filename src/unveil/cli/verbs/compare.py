@@ -82,7 +82,7 @@ class _ScaleOptions:
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the arguments of the call; the project's needs come first."""
         from unveil.project import Need
-        from unveil.utility.tasks import Task
+        from unveil.utility import Task
 
         return {
             "privacy": self.privacy or ("k", "prosecutor"),
@@ -140,7 +140,7 @@ class _TablesOptions:
 @grouped
 def compare(compared: _ReleasesOptions, scale: _ScaleOptions, tables: _TablesOptions, answer: AnswerOptions) -> None:
     """Compare releases on one scale: models, attacks, needs, losses, tasks; the undominated ones marked, losses explained."""
-    from unveil.assess.comparison import compare as compare_releases
+    from unveil.assess import compare as compare_releases
 
     inputs = compared.gathered()
     if not tables.by:

@@ -20,6 +20,7 @@ def datasets(
     spreadsheet_safe: SpreadsheetSafe = True,
 ) -> None:
     """List the built-in data sets, or write one to a file."""
-    from unveil.assess.catalogue import catalogue, records
+    from unveil.assess import records
+    from unveil.assess.catalogue import catalogue
 
     give(catalogue() if name is None else records(name), as_json=as_json, out=out, spreadsheet_safe=spreadsheet_safe)

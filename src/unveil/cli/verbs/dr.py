@@ -42,12 +42,12 @@ class _EstimateOptions:
             refuse_without("--interval", self, "confidence")
         if self.max_distinct is None:
             refuse_without("--max-distinct", self, "seed")
-            from unveil.measures.discrimination import discrimination_rate
+            from unveil.measures import discrimination_rate
 
             return discrimination_rate(study, sensitive=sensitive, interval=self.interval, confidence=self.confidence)
         if self.interval:
             raise ArgumentError("--max-distinct does not go with --interval: an estimate has an error of its own.")
-        from unveil.measures.approximate import approximate_rate
+        from unveil.measures import approximate_rate
 
         return approximate_rate(study, study.key, sensitive, max_distinct=self.max_distinct, seed=self.seed)
 

@@ -68,7 +68,7 @@ def front(
     as_json: Json = False,
 ) -> None:
     """Find the generalisations that no other beats in risk and in needs served. Exit code 1: none is acceptable."""
-    from unveil.protect.front import anonymize_front
+    from unveil.protect import anonymize_front
 
     to.check()
     inputs = table.gathered()

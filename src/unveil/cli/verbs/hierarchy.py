@@ -18,10 +18,10 @@ from unveil.output import check_replaceable
 
 if TYPE_CHECKING:
     from unveil.cli.study_options import Inputs
-    from unveil.partitions.builders import Builder
+    from unveil.partitions import Builder
     from unveil.project import Project
     from unveil.results import Result
-    from unveil.search.hierarchies import HierarchyReport
+    from unveil.search import HierarchyReport
     from unveil.sources import Source
 
 
@@ -72,7 +72,7 @@ class RuleOptions:
 
     def report(self, inputs: Inputs, column: str | None) -> HierarchyReport:
         """Build a hierarchy of a column by the rule, or propose one."""
-        from unveil.search.hierarchies import build_hierarchy, propose_hierarchy
+        from unveil.search import build_hierarchy, propose_hierarchy
 
         if column is None:
             raise ArgumentError("no column is named; use --column to name the one to make coarser.")
@@ -111,14 +111,14 @@ def _rule(choices: dict[str, tuple[str | None, dict[str, str | None]]], order: t
         return None
     steps, extras = choices[named[0]]
     if named[0] == "--arx-rule":
-        from unveil.project.arx import arx_rule
+        from unveil.project import arx_rule
 
         return arx_rule(steps or "")
     return _built(named[0], steps or "", {name: value for name, value in extras.items() if value is not None}, order)
 
 
 def _built(option: str, steps: str, extras: dict[str, str], order: tuple[Any, ...] | None) -> Builder:
-    from unveil.partitions.builders import Dates, Groups, Intervals, PostalCodes, Rare, Redaction
+    from unveil.partitions import Dates, Groups, Intervals, PostalCodes, Rare, Redaction
 
     details: dict[str, Any] = {name.lstrip("-").replace("-", "_"): value for name, value in extras.items()}
     if option == "--interval":
@@ -244,7 +244,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Is every level coarser than the one before, and does the hierarchy cover every value of the column?"""
-    from unveil.search.hierarchies import check_hierarchy
+    from unveil.search import check_hierarchy
 
     give(check_hierarchy(file, reading.source(data), column), as_json=as_json, out=None)
 
@@ -265,7 +265,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a hierarchy: ten values at every level, how large the groups are, and the groups as a tree."""
-    from unveil.search.hierarchies import check_hierarchy
+    from unveil.search import check_hierarchy
 
     give(check_hierarchy(file, reading.source(data, text), column), as_json=as_json, out=None)
 
@@ -292,7 +292,7 @@ def partitions(
     out: PartitionOut = None,
 ) -> None:
     """Under which partition can noisy values be compared with the original ones? Propose one, with the bias measured."""
-    from unveil.attacks.comparable import propose_partitions
+    from unveil.attacks import propose_partitions
     from unveil.partitions import Hierarchy
 
     one, other = gather_two(original, release, ReadingOptions(None, reading.separator, reading.encoding, reading.missing))

@@ -17,7 +17,7 @@ from unveil.errors import shown
 from unveil.output import check_replaceable
 
 if TYPE_CHECKING:
-    from unveil.assess.init import Start
+    from unveil.assess import Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class _StartOptions:
 
     def started(self, out: Path) -> Start:
         """Propose a project."""
-        from unveil.assess.init import start_project
+        from unveil.assess import start_project
 
         return start_project(
             self.data, out, separator=self.separator, encoding=self.encoding, missing=tuple(self.missing or ()),
@@ -77,7 +77,7 @@ def _write(start: Start, *, force: bool, hint: bool) -> None:
 
 def _taken_over(data: str, out: Path, *, force: bool, as_json: bool) -> None:
     """Write a project of ARX as a project of this library."""
-    from unveil.assess.arx_import import import_arx
+    from unveil.assess import import_arx
 
     imported = import_arx(data, out)
     imported.write(force=force)

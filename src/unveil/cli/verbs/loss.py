@@ -75,7 +75,7 @@ class _ComparisonOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the call that ask for them."""
-        from unveil.utility.task import Task
+        from unveil.utility import Task
 
         clustering = [] if self.clusters is None else [Task("clustering", kind="clustering", clusters=self.clusters)]
         return {"ways": self.ways, "pmse": self.pmse, "tasks": [*(self.task or ()), *clustering], "seed": self.seed}

@@ -18,7 +18,7 @@ from unveil.cli.study_options import FormOptions, NamedRoles, ReadingOptions, ga
 from unveil.errors import ArgumentError, DataNotFoundError, shown
 
 if TYPE_CHECKING:
-    from unveil.mechanisms.differential_privacy.ledger import PrivacyLedger
+    from unveil.mechanisms import PrivacyLedger
     from unveil.queries import Gate
 
 
@@ -35,7 +35,7 @@ def _policy_settings() -> Iterable[str]:
 
 
 def _dialects() -> Iterable[str]:
-    from unveil.queries.parsing import dialects
+    from unveil.queries import dialects
 
     return dialects()
 
@@ -66,7 +66,7 @@ class _LedgerOptions:
             if self.budget is not None:
                 raise ArgumentError("--budget goes with --shared-ledger, the file that remembers what was spent.")
             return None
-        from unveil.mechanisms.differential_privacy.ledger import PrivacyLedger
+        from unveil.mechanisms import PrivacyLedger
 
         return PrivacyLedger(self.shared, self.budget)
 
@@ -155,7 +155,7 @@ class _GateOptions:
 
     def opened(self, ledger: _LedgerOptions, policy: _PolicyOptions) -> Gate:
         """Open the gate."""
-        from unveil.queries.opening import open_gate
+        from unveil.queries import open_gate
 
         inputs = gather(self.data, self.reading, NamedRoles(self.key, self.sensitive))
         return open_gate(
@@ -221,7 +221,7 @@ class _ServingOptions:
 
     def run(self, gate: Gate, analyst: str) -> None:
         """Serve the gate until it is stopped."""
-        from unveil.app.gate_server import serve_gate
+        from unveil.app import serve_gate
 
         serve_gate(gate, host=self.host, port=self.port, tokens=self.tokens, analyst=analyst, rate=self.rate)
 
@@ -259,7 +259,7 @@ def query(
 
 def _settings(texts: Sequence[str] | None, **named: Any) -> dict[str, Any]:
     """Return the settings of a policy: those with an option of their own, and those of --set, in the form of TOML."""
-    from unveil.partitions.files import DocumentError, parse_toml
+    from unveil.partitions import DocumentError, parse_toml
 
     settings = {name: value for name, value in named.items() if value is not None}
     for text in texts or ():

@@ -31,8 +31,8 @@ def scan(
     ] = False,
 ) -> None:
     """Which columns, alone or together, single people out? The rate of every subset of the key columns (none named: all)."""
+    from unveil.measures import default_place
     from unveil.measures.scan import scan as scan_subsets
-    from unveil.measures.scan_checkpoint import default_place
 
     study = options.study()
     kept = default_place(study.place) if resume and checkpoint is None else checkpoint

@@ -57,7 +57,7 @@ class TabulationOptions:
     def built(self, records: Any, inputs: Inputs, rules: Sequence[str], column: str | None) -> CrossTable:
         """Tabulate the records, with the sums of a column in the cells."""
         from unveil import tables
-        from unveil.tables.rules import contributors_of
+        from unveil.tables import contributors_of
 
         return tables.table(
             records, self.by or (), value=column, holding=self.holding, request=self.request if column == self.value else None,
@@ -75,7 +75,7 @@ class TabulationOptions:
     def audited(self, published: PublishedOptions, source: SourceOptions, protection: ProtectionOptions, aims: AimOptions) -> Any:
         """Attack a published table, with the records behind it if they are given."""
         from unveil import tables
-        from unveil.tables.files.published import dimensions_of
+        from unveil.tables import dimensions_of
 
         file, place = str(published.audit), published.original or source.data
         hierarchies = hierarchies_of(self.hierarchy, self.by or ())
@@ -164,7 +164,7 @@ class RecordProtectionOptions:
                 raise ArgumentError("--attribute and --set go with a --mechanism; name one.")
             return source
         from unveil.cli.releases import settings_of
-        from unveil.protect.steps import fitting_step, run_step
+        from unveil.protect import fitting_step, run_step
 
         step = fitting_step(self.mechanism, self.attribute or (), settings_of(self.settings), {})
         return run_step(source, step, seed=self.seed, key_file=self.key_file).data
@@ -329,7 +329,7 @@ def _apriori(path: Path | None, made: CrossTable) -> Any:
     """Read the decisions on single cells."""
     if path is None:
         return None
-    from unveil.tables.files.argus import read_apriori
+    from unveil.tables import read_apriori
 
     return read_apriori(path, made.dimensions)
 

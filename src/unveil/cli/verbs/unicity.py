@@ -13,7 +13,7 @@ from unveil.cli.study_options import EvidenceOptions, NamedRoles, ReadingOptions
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from unveil.stream.unicity import Unicity
+    from unveil.stream import Unicity
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def unicity(options: _Points, drawn: _Draws, answer: EvidenceOptions) -> None:
 
 
 def _measured(options: _Points, drawn: _Draws) -> Unicity:
-    from unveil.stream.derived_columns import parse_derived
+    from unveil.stream import parse_derived
     from unveil.stream.unicity import unicity
 
     roles = NamedRoles(partition=options.partition, person=options.person)

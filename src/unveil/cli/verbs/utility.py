@@ -13,7 +13,7 @@ from unveil.cli.study_options import AnswerOptions, NamedRoles, ReadingOptions, 
 from unveil.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from unveil.utility.needs import Utility
+    from unveil.utility import Utility
 
 
 @app.command(epilog="Example: unveil utility adult --need 'income: income-per-year given age, education'")
@@ -30,7 +30,7 @@ def utility(
 ) -> None:
     """How far does the table serve each need, judged from itself alone? Exit code 1: a required degree is missed."""
     from unveil.project import Need
-    from unveil.utility.needs import utility as serve
+    from unveil.utility import utility as serve
 
     inputs = gather(data, reading, NamedRoles(nulls=nulls), partial=True, release=True)
     needs = [*inputs.planned_needs(), *(Need.parse(text) for text in need or ())]

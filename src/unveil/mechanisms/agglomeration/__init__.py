@@ -19,7 +19,7 @@ from unveil.mechanisms.treatment import Treatment, untraceable
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run
-from unveil.sources.coding import encode, require_countable
+from unveil.sources import encode, require_countable
 from unveil.study import require_values
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.sources import Data
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Data, Microdata
 
 __all__ = ["massc"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.run import active_run, watched
 
 if TYPE_CHECKING:

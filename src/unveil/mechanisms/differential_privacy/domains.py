@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
-from unveil.sources.coding import encode
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

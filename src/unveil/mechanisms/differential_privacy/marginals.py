@@ -21,7 +21,7 @@ from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
 from unveil.run import watched
-from unveil.sources.microdata import Microdata
+from unveil.sources import Microdata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

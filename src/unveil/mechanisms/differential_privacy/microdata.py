@@ -26,7 +26,7 @@ from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.releases import Release
 from unveil.run import active_run
-from unveil.sources.objects import column_of_objects
+from unveil.sources import column_of_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,8 +14,7 @@ from unveil.errors import ArgumentError, NullsError, shown
 from unveil.mechanisms.columns import Chosen
 from unveil.randomness import NOT_FOR_PUBLICATION, Chance, chance_of
 from unveil.run import watched
-from unveil.sources.coding import encode, require_countable
-from unveil.sources.microdata import Microdata, standing_of
+from unveil.sources import Microdata, encode, require_countable, standing_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

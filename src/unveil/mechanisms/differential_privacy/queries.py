@@ -25,8 +25,7 @@ from unveil.mechanisms.differential_privacy.domains import checked_bounds, check
 from unveil.mechanisms.differential_privacy.ledger import Account, charged
 from unveil.mechanisms.differential_privacy.protected_unit import Unit
 from unveil.mechanisms.door import heeds_study
-from unveil.sources.base import source_of
-from unveil.sources.microdata import open_microdata
+from unveil.sources import open_microdata, source_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_number, checked_size, shown_number
 from unveil.attributes import Names, names_of
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, EmptyDataError, shown
 from unveil.mechanisms.columns import choose
 from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
@@ -21,7 +21,7 @@ from unveil.mechanisms.door import heeds_study
 from unveil.mechanisms.treatment import Treatment, made_anew
 from unveil.partitions import Partition, PartitionSpec
 from unveil.releases import Release
-from unveil.sources.coding import encode
+from unveil.sources import encode
 from unveil.study import require_values
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from unveil.mechanisms.swapping import strata_of
 from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import Chance, chance_of
 from unveil.releases import Release
-from unveil.sources.coding import encode
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     import os

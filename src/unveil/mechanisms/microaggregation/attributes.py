@@ -12,7 +12,7 @@ from unveil.arguments import checked_word
 from unveil.attributes import KINDS, Kind
 from unveil.errors import ArgumentError, listed, shown
 from unveil.mechanisms.columns import Chosen, by_attribute, numbers, ranks
-from unveil.sources.coding import encode
+from unveil.sources import encode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

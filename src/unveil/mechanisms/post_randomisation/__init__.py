@@ -9,7 +9,7 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_share
 from unveil.attributes import Names, names_of
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.errors import ArgumentError, UnsupportedDataError, shown
 from unveil.mechanisms.arguments import other_side
 from unveil.mechanisms.columns import choose
@@ -25,8 +25,7 @@ from unveil.mechanisms.treatment import Treatment, treated
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, watched
-from unveil.sources.coding import encode, require_countable
-from unveil.sources.microdata import Microdata
+from unveil.sources import Microdata, encode, require_countable
 
 if TYPE_CHECKING:
     import os

@@ -20,8 +20,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from unveil.errors import DataNotFoundError, ProjectError, is_unicode, reason_of, shown
-from unveil.partitions import Hierarchy
-from unveil.partitions.files import not_there
+from unveil.partitions import Hierarchy, not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, reachable, read_objects
 
 __all__ = ["ArxArchive", "ArxColumn", "read_archive"]

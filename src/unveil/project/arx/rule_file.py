@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from unveil.arguments import checked_arguments
 from unveil.errors import DataNotFoundError, HierarchyError, is_unicode, reason_of, shown
-from unveil.partitions.files import not_there
+from unveil.partitions import not_there
 from unveil.project.arx.java_stream import JavaObject, JavaStreamError, read_objects
 from unveil.project.arx.rule_calendar import JavaCalendar
 from unveil.project.arx.rule_intervals import EndRange, HalfOpen, IntervalRule, LevelGroup

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from unveil.errors import HierarchyError
-from unveil.partitions.matching import number_of, text_of
+from unveil.partitions import number_of, text_of
 from unveil.project.arx.rule_calendar import JavaCalendar
 
 __all__ = ["ArxType", "DateType", "NumberType", "TextType", "date_text", "java_double"]

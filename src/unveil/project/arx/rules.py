@@ -12,10 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from unveil.errors import HierarchyError
-from unveil.partitions import Hierarchy
-from unveil.partitions.builders.base import Builder, read_all
-from unveil.partitions.matching import text_of
-from unveil.partitions.rules import at
+from unveil.partitions import Builder, Hierarchy, at, read_all, text_of
 from unveil.project.arx.rule_intervals import LevelGroup, numbered_twins
 from unveil.project.arx.rule_types import ArxType, DateType, TextType, date_text
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from unveil.formats import jsonable
 from unveil.queries.holding import Holding, Selection
-from unveil.sources.tabulated import CellAmounts
+from unveil.sources import CellAmounts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
+    from unveil.mechanisms import PrivacyLoss
 
 __all__ = ["REASONS", "Decision", "GatePolicy", "Keeper", "Secret", "exact", "refused"]
 

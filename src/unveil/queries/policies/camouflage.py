@@ -43,7 +43,7 @@ from unveil.queries.secrecy import draws_of, share_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.coding import Coded
+    from unveil.sources import Coded
 
 __all__ = ["Camouflage", "camouflaged", "step_of"]
 

@@ -26,12 +26,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from unveil.arguments import checked_number, checked_word
-from unveil.mechanisms.differential_privacy.accounting import PrivacyLoss
-from unveil.mechanisms.differential_privacy.budget import Budget, concentrated, load_opendp, noisy
+from unveil.mechanisms import Budget, PrivacyLoss, concentrated, load_opendp, noisy
 from unveil.queries.holding import Holding, Selection
 from unveil.queries.policies.base import Decision, GatePolicy, Keeper, Secret
 from unveil.queries.secrecy import draws_of
-from unveil.sources.tabulated import grid_of
+from unveil.sources import grid_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unveil.models import EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
-from unveil.models.base import Model
+from unveil.models import EntropyLDiversity, KAnonymity, Model, RecursiveLDiversity, TCloseness
 from unveil.reproduce.experiments.frame import Conclusion, Experiment, ExperimentFigure, Step, released
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.sources import datasets

@@ -10,7 +10,7 @@ from typing import Any
 
 from unveil import __version__
 from unveil.formats import jsonable
-from unveil.models.base import Model
+from unveil.models import Model
 from unveil.partitions import Hierarchy
 from unveil.protect.anonymize import anonymize
 from unveil.releases import Release

@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.discrimination import discrimination_rate, mean
-from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity
-from unveil.models.base import Model
+from unveil.measures import discrimination_rate, mean
+from unveil.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, Model, RecursiveLDiversity
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (
     KEPT,

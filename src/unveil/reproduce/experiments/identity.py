@@ -7,7 +7,7 @@ from typing import Any
 
 from unveil.attacks.attack import attack
 from unveil.formats import number
-from unveil.measures.discrimination import mean
+from unveil.measures import mean
 from unveil.models import KAnonymity
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.discrimination import mean
-from unveil.models import DistinctLDiversity, KAnonymity
-from unveil.models.base import Model
+from unveil.measures import mean
+from unveil.models import DistinctLDiversity, KAnonymity, Model
 from unveil.project import Need
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (
@@ -24,7 +23,7 @@ from unveil.reproduce.experiments.frame import (
 )
 from unveil.reproduce.experiments.taxonomies import hierarchies
 from unveil.sources import Data, datasets
-from unveil.utility.needs import Served, utility
+from unveil.utility import Served, utility
 
 __all__ = ["KEYS", "run"]
 

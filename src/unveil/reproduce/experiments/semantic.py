@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unveil.formats import number
-from unveil.measures.discrimination import DiscriminationRate, discrimination_rate, mean
-from unveil.models import DistinctLDiversity, TCloseness
-from unveil.models.base import Model
+from unveil.measures import DiscriminationRate, discrimination_rate, mean
+from unveil.models import DistinctLDiversity, Model, TCloseness
 from unveil.partitions import Partition
 from unveil.releases import Release
 from unveil.reproduce.experiments.frame import (

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unveil.counts import Column, Counts
-from unveil.counts.grouping import group, summed
-from unveil.measures.equivalence import SUPPRESSED
+from unveil.counts import Column, Counts, group, summed
+from unveil.measures import SUPPRESSED
 from unveil.search.lattice.class_table import ClassTable, packed
 from unveil.search.lattice.rollup import classes_of, rows_among
 from unveil.search.lattice.space import Node, Space

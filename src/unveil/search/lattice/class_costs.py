@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from unveil.counts.grouping import summed
-from unveil.models.profitability import Game
+from unveil.counts import summed
+from unveil.models import Game
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.lattice_sizes import LatticeSizes
 from unveil.search.lattice.rollup import classes_of

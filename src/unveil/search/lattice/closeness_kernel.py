@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unveil.compilation import compiled
-from unveil.models.base import TOLERANCE, Model
+from unveil.models import TOLERANCE, Model
 from unveil.search.lattice.space import SensitiveColumn
 
 if TYPE_CHECKING:

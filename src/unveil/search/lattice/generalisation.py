@@ -13,8 +13,7 @@ import numpy as np
 from unveil.attributes import in_line
 from unveil.errors import ArgumentError, EmptyDataError, ModelNotMetError, listed
 from unveil.formats import counted, jsonable, number
-from unveil.models.base import Measured, Place
-from unveil.models.requirements import published
+from unveil.models import Measured, Place, published
 from unveil.releases import Protection, Release
 from unveil.results import Figure, Table, View
 from unveil.search.lattice.applied import Applied, applied, recoded_cells, suppressed_classes
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.counts import Counts
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Microdata
 
 __all__ = ["Choice", "Generalisation", "Lattice", "Searched", "generalisation_of", "notes_on", "on_suppressed", "stated_settings"]
 

@@ -28,14 +28,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.grouping import group, summed
+from unveil.counts import Counts, group, summed
 from unveil.errors import PartitionError
-from unveil.measures.discrimination import mean
-from unveil.measures.entropy import adjusted_rate, entropy_bits, entropy_by_class
-from unveil.measures.equivalence import SUPPRESSED
-from unveil.partitions import Partition
-from unveil.partitions.generalised import fitted
+from unveil.measures import SUPPRESSED, adjusted_rate, entropy_bits, entropy_by_class, mean
+from unveil.partitions import Partition, fitted
 from unveil.search.lattice.class_table import packed
 from unveil.search.lattice.rollup import RollUp, rows_among
 from unveil.search.lattice.space import KeyAttribute, Node

@@ -21,7 +21,7 @@ import numpy as np
 from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, shown
 from unveil.fitting import fits, kind_of
-from unveil.models.profitability import game_of
+from unveil.models import game_of
 from unveil.search.lattice.class_costs import (
     ATTRIBUTE_COSTS,
     CLASS_COSTS,

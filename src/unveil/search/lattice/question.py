@@ -9,7 +9,7 @@ import numpy as np
 from unveil.arguments import checked_share
 from unveil.errors import ArgumentError, ColumnNotFoundError, ModelNotMetError, UndefinedMeasureError, shown
 from unveil.formats import counted, number
-from unveil.models.base import Model
+from unveil.models import Model
 from unveil.project import Need
 from unveil.search.lattice.applied import SuppressedCells
 from unveil.search.lattice.frontier import Frontier, Question
@@ -19,7 +19,7 @@ from unveil.search.lattice.space import Space
 from unveil.search.lattice.undominated import Thresholds
 from unveil.search.request import Request
 from unveil.search.requirements import NodeRequirements, limit_of
-from unveil.sources.microdata import Microdata
+from unveil.sources import Microdata
 
 __all__ = ["further_columns", "question_of", "thresholds_not_met", "thresholds_of", "uncovered_levels", "undefined_figures"]
 

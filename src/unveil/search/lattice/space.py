@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from unveil.counts import Counts
-from unveil.counts.grouping import group
+from unveil.counts import Counts, group
 from unveil.errors import ArgumentError, shown
-from unveil.measures.individual import population_sizes
-from unveil.partitions import Hierarchy
-from unveil.partitions.matching import Levels, rooted_levels
+from unveil.measures import population_sizes
+from unveil.partitions import Hierarchy, Levels, rooted_levels
 from unveil.search.lattice.capacity import USUAL, Capacity
 from unveil.search.lattice.class_table import ClassTable, CodeField
 from unveil.search.lattice.lattice_sizes import LatticeSizes, lattice_sizes

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.measures.discrimination import mean
-from unveil.measures.entropy import beyond_chance
+from unveil.measures import beyond_chance, mean
 from unveil.search.lattice.node_rates import DECIMALS
 from unveil.search.lattice.space import Node, lowest_first
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from unveil.errors import ArgumentError, shown
-from unveil.measures.equivalence import SUPPRESSED
+from unveil.measures import SUPPRESSED
 from unveil.run import in_blocks
 from unveil.search.lattice.space import KeyAttribute
 from unveil.search.request import Request

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.run import active_run
 from unveil.search.requirements import PartRequirements
 from unveil.search.splitting.gather_kernels import costs, gather, improve, join, nearest, owners

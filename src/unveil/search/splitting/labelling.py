@@ -13,8 +13,8 @@ import numpy as np
 from unveil.counts import Column, Counts
 from unveil.errors import ModelNotMetError, listed, shown
 from unveil.formats import counted, jsonable, number
-from unveil.measures.equivalence import SUPPRESSED
-from unveil.models.base import Measured, Place
+from unveil.measures import SUPPRESSED
+from unveil.models import Measured, Place
 from unveil.randomness import Chance
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.results import Figure, Table, View
@@ -25,7 +25,7 @@ from unveil.search.request import Request
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Microdata
 
 __all__ = ["Labelling", "Recoded", "Recoding", "fully_general", "merged_labels", "of_levels", "released"]
 

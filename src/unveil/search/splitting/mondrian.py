@@ -14,7 +14,7 @@ import numpy as np
 from unveil.arguments import checked_arguments
 from unveil.attributes import Names
 from unveil.counts import Column
-from unveil.models.base import Model
+from unveil.models import Model
 from unveil.randomness import chance_of
 from unveil.releases import Release
 from unveil.run import active_run, looks

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from unveil.compilation import Pace
-from unveil.counts.grouping import summed
+from unveil.counts import summed
 from unveil.run import active_run
 from unveil.search.splitting.split_arrays import described, proposed, scattered
 from unveil.search.splitting.split_kernels import POOLED, RELAXED, STRICT, describe, pool, propose, scatter
@@ -22,7 +22,7 @@ from unveil.search.splitting.split_kernels import POOLED, RELAXED, STRICT, descr
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from unveil.partitions.matching import Levels
+    from unveil.partitions import Levels
 
 __all__ = ["Board", "Dimension", "Extents", "Parts", "Splitter", "block_parts", "extents_of", "one_part", "split_parts"]
 

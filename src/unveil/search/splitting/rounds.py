@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.grouping import places_among
-from unveil.measures.equivalence import Equivalence, Spread
-from unveil.models.base import Model
-from unveil.partitions.matching import Levels
+from unveil.counts import places_among
+from unveil.measures import Equivalence, Spread
+from unveil.models import Model
+from unveil.partitions import Levels
 from unveil.search.lattice.applied import applied, suppressed_classes
 from unveil.search.lattice.class_table import ClassTable
 from unveil.search.lattice.full_domain import search

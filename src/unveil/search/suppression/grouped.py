@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts.grouping import group
+from unveil.counts import group
 from unveil.run import active_run
 from unveil.search.suppression.group_kernels import regroup
 

@@ -17,14 +17,12 @@ import numpy as np
 
 from unveil.arguments import checked_arguments, checked_count, checked_number, checked_word
 from unveil.attributes import Names, names_of, require_columns
-from unveil.counts import Counts, count_table
-from unveil.counts.grouping import group
+from unveil.counts import Counts, count_table, group
 from unveil.errors import ArgumentError, ModelNotMetError, listed, shown
 from unveil.formats import counted
-from unveil.measures.equivalence import equivalence, suppressed_cells
-from unveil.measures.wildcard import covering
-from unveil.models import KAnonymity
-from unveil.models.base import Measured, Place
+from unveil.measures import covering, suppressed_cells
+from unveil.measures.equivalence import equivalence
+from unveil.models import KAnonymity, Measured, Place
 from unveil.randomness import Chance, chance_of
 from unveil.releases import ColumnScreen, Release, drawn_order, marked, repeatable_of, screened
 from unveil.run import Progress, active_run, in_run
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from unveil.sources.microdata import Microdata
+    from unveil.sources import Microdata
 from unveil.study import planned_key
 
 __all__ = ["Suppression", "suppress_locally"]

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unveil.counts import Column, Counts
-from unveil.counts.grouping import group
-from unveil.measures.wildcard import wildcard_sums
+from unveil.counts import Column, Counts, group
+from unveil.measures import wildcard_sums
 from unveil.run import active_run
 from unveil.search.suppression.matching_kernels import cheapest, restore, suppress
 

@@ -17,7 +17,7 @@ import numpy as np
 from unveil.arguments import checked_count
 from unveil.errors import ArgumentError
 from unveil.formats import counted
-from unveil.measures.wildcard import covering
+from unveil.measures import covering
 from unveil.run import active_run
 from unveil.search.suppression.grouped import grouped, numbered
 from unveil.search.suppression.matched import matched

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unveil.errors import DataFileError, TableError
-from unveil.partitions.files import PathLike, read_text
+from unveil.partitions import PathLike, read_text
 from unveil.results import Provenance
 from unveil.tables.apriori import Apriori
 from unveil.tables.cells import alone_in, cell_of, misfit, shape_of

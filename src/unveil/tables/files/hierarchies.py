@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unveil.errors import HierarchyError, shown
-from unveil.partitions import Hierarchy
-from unveil.partitions.files import PathLike, read_text
+from unveil.partitions import Hierarchy, PathLike, read_text
 from unveil.tables.classification import TOTAL, of_levels
 
 __all__ = ["read_hierarchy"]

@@ -12,7 +12,7 @@ from unveil.errors import ArgumentError, listed, shown
 from unveil.output import atomic_write, check_replaceable
 from unveil.results import Mark
 from unveil.run import active_run
-from unveil.sources.files.workbook import workbook
+from unveil.sources import workbook
 
 __all__ = ["FORMS", "Form", "check_table_path", "write_crosstab", "write_long"]
 
