@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import unveil
 from unveil.errors import ArgumentError, UnveilError
 from unveil.sources import open_source
-from unveil.sources.engines.address import OPENERS, parse
+from unveil.sources.engines.address import OPENERS, parse_address
 from unveil.sources.engines.table import quoted
 
 SECRET = "hunter2"  # noqa: S105 - the one that must not be seen
@@ -41,17 +41,17 @@ def test_a_quoted_name_is_the_name(name: str) -> None:
     ],
 )
 def test_addresses(text: str, engine: str, table: str | None, place: str) -> None:
-    address = parse(text)
+    address = parse_address(text)
     assert address is not None
     assert (address.engine, address.table, address.place) == (engine, table, place)
-    again = parse(place)
+    again = parse_address(place)
     assert again is not None
     assert again.place == place
 
 
 @pytest.mark.parametrize("text", ["people.csv", "a?table=b.parquet", "-", "adult", "user=1/host=2/part.parquet", "C:people.csv"])
 def test_a_plain_file_is_no_address(text: str) -> None:
-    assert parse(text) is None
+    assert parse_address(text) is None
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_password_is_never_shown(address: str) -> None:
 
 
 def test_an_address_in_hand_shows_no_password() -> None:
-    assert SECRET not in repr(parse(f"postgresql://me:{SECRET}@h/d?table=t&password={SECRET}"))
+    assert SECRET not in repr(parse_address(f"postgresql://me:{SECRET}@h/d?table=t&password={SECRET}"))
 
 
 def test_an_unknown_scheme_is_named() -> None:

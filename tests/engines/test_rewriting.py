@@ -22,7 +22,7 @@ from unveil.cli import run as command
 from unveil.errors import ArgumentError, DataChangedError, EngineError, UnsupportedDataError
 from unveil.models import DistinctLDiversity, KAnonymity
 from unveil.sources import Source, open_source
-from unveil.sources.engines.address import parse
+from unveil.sources.engines.address import parse_address
 
 from .test_agreement import AGE, INCOME, NATION, TOWN, people
 
@@ -492,7 +492,7 @@ def test_what_duckdb_would_refuse_is_refused_before_the_work(tmp_path: Path) -> 
 
     def refused(out: str, error: type[Exception], match: str) -> None:
         with pytest.raises(error, match=match):
-            open_source(data).rewrite(parse(out))  # type: ignore[arg-type]
+            open_source(data).rewrite(parse_address(out))  # type: ignore[arg-type]
 
     refused(f"{file}?table=PEOPLE", EngineError, "this table exists already")
     refused(f"{file}?table=r&schema=nowhere", EngineError, "no such schema")

@@ -81,9 +81,9 @@ def is_sink(place: str) -> bool:
 def _file_or_table(place: str) -> Path | Address | str:
     """Return the file or the table of a release, or the place of a stream; refuse a file as `_file` does."""
     from unveil.releases import checked_place
-    from unveil.sources import parse
+    from unveil.sources import parse_address
 
-    return place if is_sink(place) else parse(place) or checked_place(place)
+    return place if is_sink(place) else parse_address(place) or checked_place(place)
 
 
 @dataclass(frozen=True, slots=True)

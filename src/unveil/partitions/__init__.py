@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
     from unveil.partitions.matching import number_of, rooted_levels, rows_of, text_of
     from unveil.partitions.moments import DateReading, read_moments
-    from unveil.partitions.rules import at
+    from unveil.partitions.rules import column_said
 else:
     __getattr__ = lazily(
         __name__,
@@ -85,6 +85,6 @@ else:
             ),
             "matching": ("number_of", "rooted_levels", "rows_of", "text_of"),
             "moments": ("DateReading", "read_moments"),
-            "rules": ("at",),
+            "rules": ("column_said",),
         },
     )

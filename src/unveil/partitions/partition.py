@@ -14,7 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import PartitionError, listed
 from unveil.partitions.files import DocumentError, PathLike, parse_json, parse_toml, read_text
 from unveil.partitions.matching import moment_of, number_of, text_of
-from unveil.partitions.rules import Blocks, Function, IntervalBlocks, PartitionRule, at
+from unveil.partitions.rules import Blocks, Function, IntervalBlocks, PartitionRule, column_said
 
 __all__ = ["Partition", "PartitionSpec"]
 
@@ -101,7 +101,7 @@ class Partition:
         if callable(spec):
             return cls.from_function(spec)
         raise PartitionError(
-            f"{at(column)}a partition is blocks (a list of lists of values), edges, a mapping from value to label, or "
+            f"{column_said(column)}a partition is blocks (a list of lists of values), edges, a mapping from value to label, or "
             f"a function; found: {type(spec).__name__}."
         )
 
@@ -140,12 +140,12 @@ class Partition:
         for number, block in enumerate(blocks, start=1):
             if not _is_block(block):
                 raise PartitionError(
-                    f"{at(column)}block {number} is not a list of values; blocks are written [[a, b], [c]], "
+                    f"{column_said(column)}block {number} is not a list of values; blocks are written [[a, b], [c]], "
                     "edges as numbers or dates."
                 )
             ordered = sorted(block, key=text_of) if isinstance(block, (set, frozenset)) else list(block)
             if any(_is_block(member) or isinstance(member, Mapping) for member in ordered):
-                raise PartitionError(f"{at(column)}block {number} holds a list; a block is a flat list of values.")
+                raise PartitionError(f"{column_said(column)}block {number} holds a list; a block is a flat list of values.")
             lists.append(ordered)
         return cls(Blocks.checked(lists, labels, column=column))
 
@@ -179,7 +179,7 @@ class Partition:
         nameless = sum(label is None or _is_block(label) or isinstance(label, Mapping) for label in mapping.values())
         if nameless:
             raise PartitionError(
-                f"{at(column)}a mapping goes from value to label (or holds one of: {listed(_FORMS)}); values mapped to "
+                f"{column_said(column)}a mapping goes from value to label (or holds one of: {listed(_FORMS)}); values mapped to "
                 f"no label: {nameless:,} of {len(mapping):,}."
             )
         blocks: dict[str, list[Any]] = {}
@@ -276,7 +276,7 @@ class Partition:
             return cls._from_table(document, column)
         if isinstance(document, (list, tuple)):
             return cls.of(document, column=column)
-        raise PartitionError(f"{at(column)}a partition is a list of blocks, or a table with one of: {listed(_FORMS)}.")
+        raise PartitionError(f"{column_said(column)}a partition is a list of blocks, or a table with one of: {listed(_FORMS)}.")
 
     @classmethod
     @checked_arguments
@@ -378,7 +378,7 @@ class Partition:
         others = [key for key in table if key not in _FORMS and not (key == "labels" and named == ["blocks"])]
         if len(named) != 1 or others:
             raise PartitionError(
-                f"{at(column)}a partition's table has exactly one of: {listed(_FORMS)} (and labels only beside blocks)."
+                f"{column_said(column)}a partition's table has exactly one of: {listed(_FORMS)} (and labels only beside blocks)."
             )
         form, labels = named[0], table.get("labels")
         content = table[form]
@@ -389,7 +389,7 @@ class Partition:
             return cls.from_edges(content, column=column)
         if form == "blocks" and listing:
             return cls.from_blocks(content, labels, column=column)
-        raise PartitionError(f"{at(column)}blocks, edges and labels are lists; mapping is a table from value to label.")
+        raise PartitionError(f"{column_said(column)}blocks, edges and labels are lists; mapping is a table from value to label.")
 
 
 def _is_spec(spec: Mapping[Any, Any]) -> bool:

@@ -29,7 +29,7 @@ from unveil.partitions.matching import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-__all__ = ["Blocks", "Function", "IntervalBlocks", "PartitionRule", "at", "joined"]
+__all__ = ["Blocks", "Function", "IntervalBlocks", "PartitionRule", "column_said", "joined"]
 
 _LONGEST_LABEL = 40
 _NOWHERE = -1
@@ -53,7 +53,7 @@ class PartitionRule(Protocol):
         """Return the rule in a few words."""
 
 
-def at(column: str | None) -> str:
+def column_said(column: str | None) -> str:
     """Return the beginning of a message, which names the column if it is known."""
     return f"column {shown(column)}: " if column is not None else ""
 
@@ -79,10 +79,12 @@ class Blocks:
         """Build the rule, refusing blocks that are not a partition of any data."""
         members = tuple(tuple({forms_of(m) if m is not None else None: m for m in block}.values()) for block in blocks)
         if not members:
-            raise PartitionError(f"{at(column)}the partition has no blocks.")
+            raise PartitionError(f"{column_said(column)}the partition has no blocks.")
         for number, block in enumerate(members, start=1):
             if not block:
-                raise PartitionError(f"{at(column)}block {number} of {len(members)} is empty; a block holds at least one value.")
+                raise PartitionError(
+                    f"{column_said(column)}block {number} of {len(members)} is empty; a block holds at least one value."
+                )
         _refuse_overlap(members, column)
         names = _own_labels(members) if labels is None else _checked_labels(labels, len(members), column)
         return cls(members, names, labelled=labels is not None, mapping=mapping)
@@ -103,7 +105,7 @@ class Blocks:
                         clashing.add(key)
         keys = [None if value is None else read(value) for value in values]
         if overlapping := sum(key in clashing for key in keys):
-            raise PartitionError(f"{at(column)}{_overlap(overlapping)}")
+            raise PartitionError(f"{column_said(column)}{_overlap(overlapping)}")
         codes = [null if value is None else block_of.get(key, _NOWHERE) for value, key in zip(values, keys, strict=True)]
         _refuse_uncovered(codes, column)
         return codes, list(self.labels)
@@ -148,7 +150,7 @@ class IntervalBlocks:
     def checked(cls, edges: Sequence[Any], *, column: str | None) -> IntervalBlocks:
         """Build the rule from edges that strictly increase; -inf may be the first, inf the last."""
         if len(edges) < 2:  # noqa: PLR2004
-            raise PartitionError(f"{at(column)}edges need at least two numbers or dates; {len(edges)} given.")
+            raise PartitionError(f"{column_said(column)}edges need at least two numbers or dates; {len(edges)} given.")
         below = number_of(edges[0]) == Decimal("-inf")
         above = number_of(edges[-1]) == Decimal("inf")
         inner = list(edges[below : len(edges) - above])
@@ -159,7 +161,7 @@ class IntervalBlocks:
         if len(moments) == len(inner):
             return cls(_increasing(moments, column, first=1 + below), below, above)
         raise PartitionError(
-            f"{at(column)}edges are all numbers or all dates (ISO 8601); -inf may only be the first edge, inf the last."
+            f"{column_said(column)}edges are all numbers or all dates (ISO 8601); -inf may only be the first edge, inf the last."
         )
 
     def place(self, values: Sequence[Any], column: str | None) -> Placed:
@@ -169,7 +171,9 @@ class IntervalBlocks:
         lost = sum(point is None and value is not None for point, value in zip(points, values, strict=True))
         if lost:
             noun = "date" if dated else "number"
-            raise PartitionError(f"{at(column)}{_of_present(lost, len(values))} no {noun}; edges of {noun}s place {noun}s only.")
+            raise PartitionError(
+                f"{column_said(column)}{_of_present(lost, len(values))} no {noun}; edges of {noun}s place {noun}s only."
+            )
         null = len(self.labels)
         codes = [null if point is None else self._interval(point) for point in points]
         hints = [] if self.below or 0 not in self._sides(points) else ["begin the edges with -inf"]
@@ -227,7 +231,8 @@ class Function:
         if failed:
             kind = type(failed[0]).__name__
             raise PartitionError(
-                f"{at(column)}the partition's function fails on {len(failed):,} of {len(values):,} values present ({kind})."
+                f"{column_said(column)}the partition's function fails on {len(failed):,} of {len(values):,} values present "
+                f"({kind})."
             ) from failed[0]
         labels = sorted({label for label in blocks if label is not None})
         number = {label: i for i, label in enumerate(labels)}
@@ -284,13 +289,13 @@ def _own_labels(members: Sequence[Sequence[Any]]) -> tuple[str, ...]:
 
 def _checked_labels(labels: Sequence[Any], blocks: int, column: str | None) -> tuple[str, ...]:
     if len(labels) != blocks:
-        raise PartitionError(f"{at(column)}each block has one label; labels given: {len(labels)}, blocks: {blocks}.")
+        raise PartitionError(f"{column_said(column)}each block has one label; labels given: {len(labels)}, blocks: {blocks}.")
     nameless = sum(not _is_label(label) for label in labels)
     if nameless:
-        raise PartitionError(f"{at(column)}a label is a text or a number; labels that are neither: {nameless}.")
+        raise PartitionError(f"{column_said(column)}a label is a text or a number; labels that are neither: {nameless}.")
     texts = tuple(text_of(label) for label in labels)
     if twins := blocks - len(set(texts)):
-        raise PartitionError(f"{at(column)}labels must differ; labels that repeat another: {twins}.")
+        raise PartitionError(f"{column_said(column)}labels must differ; labels that repeat another: {twins}.")
     return texts
 
 
@@ -304,13 +309,13 @@ def _refuse_overlap(members: Sequence[Sequence[Any]], column: str | None) -> Non
         for member in block:
             blocks_of.setdefault(None if member is None else text_of(member), set()).add(number)
     if overlapping := sum(len(blocks) > 1 for blocks in blocks_of.values()):
-        raise PartitionError(f"{at(column)}{_overlap(overlapping)}")
+        raise PartitionError(f"{column_said(column)}{_overlap(overlapping)}")
 
 
 def _refuse_uncovered(codes: Sequence[int], column: str | None, hint: str = "") -> None:
     if missing := codes.count(_NOWHERE):
         advice = f" Hint: {hint}." if hint else ""
-        raise PartitionError(f"{at(column)}{_of_present(missing, len(codes))} in no block of the partition.{advice}")
+        raise PartitionError(f"{column_said(column)}{_of_present(missing, len(codes))} in no block of the partition.{advice}")
 
 
 def _of_present(n: int, present: int) -> str:
@@ -325,7 +330,7 @@ def _overlap(n: int) -> str:
 def _increasing(edges: Sequence[_Point], column: str | None, *, first: int) -> tuple[_Point, ...]:
     for number, (low, high) in enumerate(pairwise(edges), start=first):
         if not low < high:
-            raise PartitionError(f"{at(column)}edges must increase, and edge {number + 1} is not above edge {number}.")
+            raise PartitionError(f"{column_said(column)}edges must increase, and edge {number + 1} is not above edge {number}.")
     return tuple(edges)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from unveil.errors import ArgumentError, shown
 from unveil.output import check_replaceable, require_not_read, together
 from unveil.releases import Protection, Release, checked_place
-from unveil.sources import Address, BatchedRecords, EngineSource, Write, parse, require_delimited
+from unveil.sources import Address, BatchedRecords, EngineSource, Write, parse_address, require_delimited
 from unveil.study import files_read
 
 __all__ = ["Destination", "Place"]
@@ -43,7 +43,7 @@ class Destination:
     @classmethod
     def of(cls, out: Place | None, link: str | os.PathLike[str] | None, *, spreadsheet_safe: bool) -> Destination:
         """Make the destination from the arguments of a call."""
-        target = out if out is None or isinstance(out, Address) else parse(os.fspath(out)) or checked_place(out)
+        target = out if out is None or isinstance(out, Address) else parse_address(os.fspath(out)) or checked_place(out)
         if spreadsheet_safe:
             if target is None:
                 raise ArgumentError("spreadsheet_safe is about a file, but no release is written; use out to say where it goes.")

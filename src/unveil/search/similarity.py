@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from unveil.errors import HierarchyError
-from unveil.partitions import Builder, Hierarchy, at, number_of, text_of
+from unveil.partitions import Builder, Hierarchy, column_said, number_of, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,9 @@ def similar_values(columns: Columns, column: str, others: Sequence[str]) -> Simi
     """
     values = [text_of(value) for value in columns.values(column) if value is not None]
     if len(values) > _MOST_VALUES:
-        raise HierarchyError(f"{at(column)}{len(values):,} values are too many to be compared; the most are {_MOST_VALUES:,}.")
+        raise HierarchyError(
+            f"{column_said(column)}{len(values):,} values are too many to be compared; the most are {_MOST_VALUES:,}."
+        )
     table = np.hstack([_table(columns, column, other)[: len(values)] for other in others])
     members = {code: [code] for code in range(len(values))}
     levels: list[Mapping[str, str]] = []

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from unveil.sources.coding import OneType, as_counted, encode, encode_values, labelled, require_countable, smallest_unsigned
     from unveil.sources.columns import read_as
     from unveil.sources.datasets import names
-    from unveil.sources.engines.address import Address, parse
+    from unveil.sources.engines.address import Address, parse_address
     from unveil.sources.engines.recoding import Changed, EngineRecoding
     from unveil.sources.engines.table import EngineSource, Write
     from unveil.sources.files import files_at
@@ -80,7 +80,7 @@ else:
             "coding": ("OneType", "as_counted", "encode", "encode_values", "labelled", "require_countable", "smallest_unsigned"),
             "columns": ("read_as",),
             "datasets": ("names",),
-            "engines.address": ("Address", "parse"),
+            "engines.address": ("Address", "parse_address"),
             "engines.recoding": ("Changed", "EngineRecoding"),
             "engines.table": ("EngineSource", "Write"),
             "files": ("files_at",),

@@ -20,7 +20,7 @@ from unveil.partitions.builders.dates import UNITS, Dates
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import number_of, plain, text_of
 from unveil.partitions.moments import DateReading
-from unveil.partitions.rules import at
+from unveil.partitions.rules import column_said
 
 __all__ = ["HierarchyProposal", "propose", "propose_each"]
 
@@ -82,7 +82,7 @@ def propose(values: Sequence[Any], counts: Sequence[int], *, column: str | None 
     ((5, 10, 20, 40), 5)
     """
     if not len(values):
-        raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
+        raise HierarchyError(f"{column_said(column)}there are no values to build a hierarchy of.")
     pairs = [(plain(value), int(n)) for value, n in zip(values, counts, strict=True)]
     present = [(value, n) for value, n in pairs if value is not None]
     hints = hints_of(column) if column is not None else frozenset()

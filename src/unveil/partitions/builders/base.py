@@ -14,7 +14,7 @@ from unveil.arguments import checked_arguments
 from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import ROOT, edge_text, moment_of, number_of, reading_for, text_of
-from unveil.partitions.rules import at
+from unveil.partitions.rules import column_said
 
 __all__ = ["Builder", "Groups", "Intervals", "Rare", "RootOnly", "growing", "read_all"]
 
@@ -94,9 +94,9 @@ def read_all(values: Sequence[Any], read: Callable[[Any], _Read | None], noun: s
     points = {value: point for value in present if (point := read(value)) is not None}
     if missing := len(present) - len(points):
         verb = "is" if missing == 1 else "are"
-        raise HierarchyError(f"{at(column)}{missing:,} of {len(present):,} values present {verb} no {noun}.")
+        raise HierarchyError(f"{column_said(column)}{missing:,} of {len(present):,} values present {verb} no {noun}.")
     if not points:
-        raise HierarchyError(f"{at(column)}there are no values to build a hierarchy of.")
+        raise HierarchyError(f"{column_said(column)}there are no values to build a hierarchy of.")
     return points
 
 
@@ -258,9 +258,13 @@ class Groups(Builder):
         known = {read(value) for value in self.order}
         if missing := sum(read(value) not in known for value in values):
             verb = "is" if missing == 1 else "are"
-            raise HierarchyError(f"{at(column)}{missing:,} of {len(values):,} values present {verb} not in the order given.")
+            raise HierarchyError(
+                f"{column_said(column)}{missing:,} of {len(values):,} values present {verb} not in the order given."
+            )
         if twins := len(self.order) - len(known):
-            raise HierarchyError(f"{at(column)}{twins:,} of {len(self.order):,} values of the order given repeat another.")
+            raise HierarchyError(
+                f"{column_said(column)}{twins:,} of {len(self.order):,} values of the order given repeat another."
+            )
         return [*self.order]
 
 
@@ -321,7 +325,7 @@ class Rare(Builder):
         texts = read_all(values, text_of, "value", column)
         if self.other in texts.values():
             raise HierarchyError(
-                f"{at(column)}the label {shown(self.other)} for merged values is a value itself; choose another."
+                f"{column_said(column)}the label {shown(self.other)} for merged values is a value itself; choose another."
             )
         pairs = [(int(n), text_of(value)) for value, n in zip(values, counts, strict=True) if value is not None]
         levels = []

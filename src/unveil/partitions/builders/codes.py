@@ -12,7 +12,7 @@ from unveil.errors import ArgumentError, HierarchyError, shown
 from unveil.partitions.builders.base import Builder, growing, read_all
 from unveil.partitions.hierarchy import Hierarchy
 from unveil.partitions.matching import text_of
-from unveil.partitions.rules import at
+from unveil.partitions.rules import column_said
 
 __all__ = ["PostalCodes", "Redaction", "Side", "postal_digits"]
 
@@ -72,7 +72,8 @@ class Redaction(Builder):
         length = max(map(len, codes.values()))
         if masking := sum(self.mask in code for code in codes.values()):
             raise HierarchyError(
-                f"{at(column)}{masking:,} of {len(codes):,} values present hold the mask {shown(self.mask)}; choose another."
+                f"{column_said(column)}{masking:,} of {len(codes):,} values present hold the mask {shown(self.mask)}; "
+                "choose another."
             )
         steps = range(1, length) if self.characters is None else self.characters
         filled = [self._filled(code, length) for code in codes.values()]

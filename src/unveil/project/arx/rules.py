@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from unveil.errors import HierarchyError
-from unveil.partitions import Builder, Hierarchy, at, read_all, text_of
+from unveil.partitions import Builder, Hierarchy, column_said, read_all, text_of
 from unveil.project.arx.rule_intervals import LevelGroup, numbered_twins
 from unveil.project.arx.rule_types import ArxType, DateType, TextType, date_text
 
@@ -52,9 +52,9 @@ class ArxRule(Builder):
         try:
             labels = self.levels.labels(list(read.values()), texts)
         except HierarchyError as problem:
-            raise HierarchyError(f"{at(column)}{problem}") from None
+            raise HierarchyError(f"{column_said(column)}{problem}") from None
         except (TypeError, ValueError, OverflowError, ZeroDivisionError, IndexError):
-            raise HierarchyError(f"{at(column)}the rule does not fit the values; its file may be damaged.") from None
+            raise HierarchyError(f"{column_said(column)}the rule does not fit the values; its file may be damaged.") from None
         return Hierarchy.from_levels(list(read), *labels, column=column).with_root()
 
     def to_dict(self) -> dict[str, Any]:

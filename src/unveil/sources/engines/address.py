@@ -21,7 +21,7 @@ from unveil.errors import ArgumentError
 if TYPE_CHECKING:
     from unveil.sources.base import Source
 
-__all__ = ["OPENERS", "Address", "open_address", "parse", "register"]
+__all__ = ["OPENERS", "Address", "open_address", "parse_address", "register"]
 
 _OTHER_SCHEMES = {"postgres": "postgresql"}
 _FILES = (".duckdb", ".ddb")
@@ -98,7 +98,7 @@ def open_address(text: str, held: ExitStack | None = None) -> Source | None:
 
     If `held` is given, a connection that is needed to look at the columns is kept until `held` is closed.
     """
-    address = parse(text)
+    address = parse_address(text)
     if address is None:
         return None
     opener = OPENERS[address.engine]
@@ -108,7 +108,7 @@ def open_address(text: str, held: ExitStack | None = None) -> Source | None:
     return opener(address, held)
 
 
-def parse(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """Read an address; None if the text is the path of a plain file."""
     before, _, query = text.partition("?")
     scheme, separator, target = before.partition("://")
