@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unveil.sources.texts import counted_texts, numbered_texts
+from unveil.sources.texts import coded_alike, counted_texts, numbered_texts
 
 LONG = "the same beginning of more than twelve bytes"
 TEXTS = st.text(max_size=30) | st.sampled_from(["", "a", LONG, LONG[:13], f"{LONG} a", f"{LONG} b", f"{LONG[:-1]}t"]) | st.none()
@@ -69,3 +69,14 @@ print("alike")
 def test_coding_does_not_depend_on_whether_the_compiler_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", TWO_WAYS], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("alike\n", 0), done.stderr
+
+
+@pytest.mark.parametrize("name", ["^a$", "^b.*$", "*", ""])
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("text", ["short", LONG])
+def test_texts_are_coded_alike_whatever_the_name_of_their_column(name: str, text: str, nulls: bool) -> None:
+    cells = [None if nulls and at % 7 == 0 else f"{text} {at % 5}" for at in range(300)]
+    found = coded_alike(pl.Series(name, cells))
+    assert found is not None
+    assert [found[0][code] for code in found[1].tolist()] == cells
+    assert coded_alike(pl.Series(name, [None] * 300, dtype=pl.String)) is not None

@@ -315,6 +315,7 @@ class Alike(NamedTuple):
 
 def coded_alike(column: pl.Series) -> tuple[list[str | None], NDArray[Any]] | None:
     """Return the texts of a column in order, a null last, and the position of each row's text; None if there are too many."""
+    column = column.alias("")  # some names are patterns to Polars
     if (alike := rows_alike(column)) is None:
         return None
     first, null = alike.first, column.is_null().to_numpy() if column.null_count() else None
@@ -332,7 +333,7 @@ def rows_alike(column: pl.Series) -> Alike | None:
     """Find the rows of a column with the same text; None if there are too many texts. Nulls count as one more text."""
     if not 0 < len(column) <= _MOST_ROWS:
         return None
-    column = column.rechunk()
+    column = column.rechunk().alias("")  # some names are patterns to Polars
     if not column.null_count():
         with views_of(column) as views:
             alike = _by_views(column, views.words)
