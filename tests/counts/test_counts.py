@@ -15,7 +15,7 @@ import unveil
 from helpers import together
 from unveil.counts import Counts, grouping
 from unveil.counts.grouping import group, group_sums, places_among, rows_alone, tally
-from unveil.errors import ColumnNotFoundError, CountsError, UnsupportedDataError
+from unveil.errors import ArgumentError, ColumnNotFoundError, CountsError, UnsupportedDataError
 from unveil.testing import tables
 
 COLUMNS = ["a", "b", "c"]
@@ -270,6 +270,13 @@ def test_answers_about_counts_say_what_was_left_out(nulls: str | None) -> None:
     ]
     assert [(one.nulls, one.records, one.dropped) for one in made] == [("drop", 3, 2)] * len(made)
     assert "2 records with a null in a named column left out" in unveil.measure(plain, "a", "s", **said)._repr_html_()
+
+
+def test_an_unknown_null_policy_is_refused_of_counts_without_the_records_that_have_a_null() -> None:
+    counts = unveil.count(INCOMPLETE, ["a", "s"], nulls="drop")
+    for call in (unveil.count, unveil.table):
+        with pytest.raises(ArgumentError, match="nulls 'wildcard' is unknown"):
+            call(counts, ["a", "s"], nulls="wildcard")
 
 
 def test_counts_with_and_without_records_that_have_a_null_do_not_combine() -> None:

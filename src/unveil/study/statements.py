@@ -191,8 +191,10 @@ def stated(
     if study is None:
         standing = getattr(data, "standing", None)
         said = standing if isinstance(standing, Standing) else Standing()
-        policy = data.nulls if isinstance(data, Counts | Source) and (nulls is None or data.nulls == "drop") else nulls
-        return Stated(own_hierarchies, own_orders, own_partitions, population, checked_nulls(policy or "category"), data, said)
+        policy = checked_nulls(nulls or "category")
+        if isinstance(data, Counts | Source) and (nulls is None or data.nulls == "drop"):
+            policy = checked_nulls(data.nulls)
+        return Stated(own_hierarchies, own_orders, own_partitions, population, policy, data, said)
     known = {name: one for name in columns if name not in own_hierarchies and (one := study.hierarchy(name)) is not None}
     ordered = {name: study.orders[name] for name in columns if name in study.orders and name not in (*known, *own_hierarchies)}
     blocks = study.blocks(columns) if partitions is None else {}
