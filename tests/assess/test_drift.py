@@ -140,6 +140,18 @@ def test_changes_of_the_table_are_told_and_a_new_column_does_not_pass() -> None:
     assert "number of records" in shown
 
 
+def test_a_profile_of_counts_is_about_the_records_that_they_hold() -> None:
+    frame = pl.DataFrame({"a": ["u"] * 6 + ["v"] * 6 + [None] * 3, "x": ["y", "n"] * 6 + ["y"] * 3})
+    counts = unveil.count(frame, ["a", "x"], nulls="drop")
+    found = [
+        unveil.check(counts, rules, key="a").to_dict()["profile"]["records"]
+        for rules in ({"k_anonymity": 1}, {"direct_identifiers": 0})
+    ]
+    assert found == [12, 12]
+    whole = unveil.check(frame, {"k_anonymity": 1}, key="a", nulls="drop").to_dict()
+    assert (whole["profile"]["records"], whole["made"]["dropped"]) == (15, 3)
+
+
 def test_a_profile_names_no_category_of_few_records() -> None:
     frame = pl.DataFrame({"a": ["often"] * 5 + ["seldom"] * 4, "x": ["y"] * 9})
     stored_columns = unveil.check(frame, {"k_anonymity": 1}, key="a").to_dict()["profile"]["columns"]

@@ -226,7 +226,7 @@ def _verdict(case: Case, gate: _Gate, evidence: Evidence) -> Verdict:
     vouched = tuple(name for name in case.rules.excepted if name in study.names)
     dropped = 0 if table is None else table.dropped
     records = case.identifiers.records if table is None else table.records
-    profile = profile_of(case, records + dropped)
+    profile = profile_of(case, records + max(dropped - study.source.dropped, 0))  # counts have no column of what they left out
     provenance = Provenance(
         records=records,
         nulls=study.nulls,
