@@ -220,6 +220,9 @@ def test_cells_their_sums_and_rows_alone_are_those_of_a_plain_count(seed: int, r
         cells, totals = group_sums(codes[:width], sizes[:width], amounts)
         assert list(zip(*(one.tolist() for one in cells), strict=True)) == sorted(plain)
         assert totals.tolist() == [sums[cell] for cell in sorted(plain)]
+        again, same = group_sums(cells, sizes[:width], totals)
+        assert [one.tolist() for one in again] == [one.tolist() for one in cells]
+        assert same.tolist() == totals.tolist()
     counts = rows_alone(codes[:1], sizes[:1], codes[1:], sizes[1:])
     alone = [Counter(zip(*(one.tolist() for one in (codes[0], *more)), strict=True)) for more in ([], codes[1:2], codes[2:])]
     assert counts == [sum(n == 1 for n in counter.values()) for counter in alone]

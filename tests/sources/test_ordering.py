@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unveil import ordering
 from unveil.ordering import by_digits, order_of, order_of_values
 from unveil.sources import texts
-from unveil.sources.coding import OneType, encode
+from unveil.sources.coding import Integers, OneType, encode
 from unveil.sources.texts import coded_alike, rows_alike
 
 LONG = "the same beginning of more than twelve bytes"
@@ -93,3 +93,18 @@ def test_the_values_of_a_column_say_their_type() -> None:
         present = sorted({cell for cell in cells if cell is not None})
         assert list(values) == [*present, *([None] if None in cells else [])]
     assert not isinstance(encode(pl.Series("x", [1, "a", None], dtype=pl.Object)).values, OneType)
+
+
+def test_many_integers_stay_integers_of_the_machine_and_read_as_python_integers() -> None:
+    numbers = np.random.default_rng(3).integers(-(10**9), 10**9, 9_000)
+    coded = encode(pl.Series("x", numbers))
+    present = tuple(sorted(set(numbers.tolist())))
+    assert isinstance(coded.values, Integers)
+    assert coded.values == present
+    assert present == coded.values
+    assert hash(coded.values) == hash(present)
+    assert list(coded.values[7:9]) == list(present[7:9])
+    assert type(coded.values[-1]) is int
+    assert coded.values.at(np.array([5, 2])) == [present[5], present[2]]
+    assert (np.array(present)[coded.codes] == numbers).all()
+    assert isinstance(encode(pl.Series("x", [*numbers.tolist(), None])).values, OneType)

@@ -47,6 +47,8 @@ _SPARSE, _MOST_SPARSE = 32, 1 << 22
 """A table that is read only where it was filled may have this many entries per row, and so many in all."""
 _SLOTS, _FACTOR = 20, np.uint64(0x9E3779B97F4A7C15)
 """The most slots to which keys are hashed, as a power of two, and the factor that spreads the keys over them."""
+_FEW = 10
+"""The number of values of a column up to which each is counted by a search for it."""
 _CHUNK = 1 << 17
 """The number of rows processed at a time."""
 
@@ -67,10 +69,17 @@ def tally(codes: Sequence[Codes], sizes: Sequence[int]) -> tuple[list[Codes], ND
         The codes of the non-empty cells, column by column, and how many rows each holds.
     """
     if len(codes) == 1 and len(codes[0]) <= _CHUNK and sizes[0] <= max(_DENSE, len(codes[0])):
-        counts = np.bincount(codes[0].astype(np.intp, copy=False))
+        counts = _of_column(codes[0], sizes[0])
         used = np.flatnonzero(counts)
         return [used.astype(_smallest(sizes[0]))], counts[used].astype(np.int64, copy=False)
     return watched(_rows(codes), lambda: _tallied(_Keys.packed(codes, sizes)))
+
+
+def _of_column(codes: Codes, size: int) -> NDArray[np.intp]:
+    """Count how often each code of a column occurs; the fewest codes are searched for one by one, many rows at a time."""
+    if size <= _FEW and codes.itemsize == 1:
+        return np.array([np.count_nonzero(codes == code) for code in range(size)], dtype=np.intp)
+    return np.bincount(codes.astype(np.intp, copy=False))
 
 
 def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
@@ -117,6 +126,9 @@ def group_sums(codes: Sequence[Codes], sizes: Sequence[int], amounts: NDArray[An
         positive = bool((amounts > 0).all())  # then the sum of every combination that occurs is not 0
         used = np.flatnonzero(sums if positive else np.bincount(keys.key, minlength=keys.domain))
         return keys.codes_of(used), sums[used]
+    if keys.whole and (keys.key[1:] > keys.key[:-1]).all():  # every row is a combination of its own, in order
+        cells: list[Codes] = [column.astype(_smallest(size), copy=False) for column, size in zip(codes, sizes, strict=True)]
+        return cells, amounts.astype(np.float64)
     of_row, used = keys.ranked()
     cells = keys.codes_of(used)
     return cells, summed(of_row, amounts, len(used))

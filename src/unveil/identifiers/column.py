@@ -29,7 +29,7 @@ from unveil.identifiers.dates import DatesRead, read_dates
 from unveil.identifiers.finding import Category, Confidence, Finding, percent
 from unveil.naming import hints_of
 from unveil.run import in_blocks
-from unveil.sources import OneType
+from unveil.sources import Integers, OneType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +181,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
     if number and _is_missing(values[-1]):
         number -= 1
     order = np.random.default_rng(seed).permutation(number)[:sample]
-    drawn = _Drawn(values, order) if isinstance(values, tuple) else _taken(values, order.tolist())
+    drawn = _Drawn(values, order) if isinstance(values, tuple | Integers) else _taken(values, order.tolist())
     plain = number > 0 and _types(values, number, drawn) == {int}
     if not plain:
         drawn = [value for block in in_blocks(drawn) for value in block if not _is_missing(value)]
@@ -195,7 +195,7 @@ def read_column(name: str, values: Sequence[Any], records: int, *, sample: int, 
 
 def _types(values: Sequence[Any], number: int, drawn: Sequence[Any]) -> set[type]:
     """Return the types of the first values, or of those drawn from a dictionary that is not in memory."""
-    if isinstance(values, OneType):
+    if isinstance(values, OneType | Integers):
         return set(map(type, values[: min(number, 1)]))
     return set(map(type, values[:number] if isinstance(values, tuple) else drawn))
 
@@ -205,7 +205,7 @@ class _Drawn(Sequence[Any]):
 
     __slots__ = ("_order", "_values")
 
-    def __init__(self, values: tuple[Any, ...], order: NDArray[np.int64]) -> None:
+    def __init__(self, values: Sequence[Any], order: NDArray[np.int64]) -> None:
         self._values, self._order = values, order
 
     def __len__(self) -> int:
@@ -218,7 +218,10 @@ class _Drawn(Sequence[Any]):
     def __getitem__(self, at: slice) -> list[Any]: ...
     def __getitem__(self, at: int | slice) -> Any:
         """Return a value, or several."""
-        return _taken(self._values, self._order[at].tolist()) if isinstance(at, slice) else self._values[int(self._order[at])]
+        if not isinstance(at, slice):
+            return self._values[int(self._order[at])]
+        order = self._order[at]
+        return self._values.at(order) if isinstance(self._values, Integers) else _taken(self._values, order.tolist())
 
     def __iter__(self) -> Iterator[Any]:
         """Take all values at once."""

@@ -323,4 +323,5 @@ class SensitiveModel(Model):
 def _worst(figures: NDArray[np.float64], size: NDArray[np.float64], *, high: bool) -> int:
     """Return the class with the worst figure; of equal ones the largest, as it concerns most people, then the first."""
     best = figures.max() if high else figures.min()
-    return int(np.argmax(np.where(figures == best, size, -1.0)))
+    worst = np.flatnonzero(figures == best)
+    return int(worst[size[worst].argmax()]) if len(worst) else 0  # a NaN equals nothing

@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     from unveil.sources.batches.combinations import hashed
     from unveil.sources.batches.counting import StreamSource
     from unveil.sources.batches.rewriting import BatchedRecords, rewrite, scanned
-    from unveil.sources.coding import OneType, as_counted, encode, encode_values, labelled, require_countable, smallest_unsigned
+    from unveil.sources.coding import (
+        Integers,
+        OneType,
+        as_counted,
+        encode,
+        encode_values,
+        labelled,
+        require_countable,
+        smallest_unsigned,
+    )
     from unveil.sources.columns import read_as
     from unveil.sources.datasets import names
     from unveil.sources.engines.address import Address, parse_address
@@ -77,7 +86,16 @@ else:
             "batches.combinations": ("hashed",),
             "batches.counting": ("StreamSource",),
             "batches.rewriting": ("BatchedRecords", "rewrite", "scanned"),
-            "coding": ("OneType", "as_counted", "encode", "encode_values", "labelled", "require_countable", "smallest_unsigned"),
+            "coding": (
+                "Integers",
+                "OneType",
+                "as_counted",
+                "encode",
+                "encode_values",
+                "labelled",
+                "require_countable",
+                "smallest_unsigned",
+            ),
             "columns": ("read_as",),
             "datasets": ("names",),
             "engines.address": ("Address", "parse_address"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Coded",
     "CodedTable",
+    "Integers",
     "OneType",
     "as_counted",
     "counted_column",
@@ -49,6 +50,8 @@ _FEW = 256
 """The largest number of texts that are coded without Polars."""
 _WIDE = (pl.Int128, pl.UInt128)
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+_FEW_INTEGERS = 1 << 12
+"""Dictionaries of more integers than this stay integers of the machine."""
 _AS_TUPLE = 1 << 16
 """Dictionaries up to this size are stored as plain tuples; larger ones stay in the engine's memory."""
 
@@ -99,6 +102,40 @@ class OneType(tuple[Any, ...]):
     __slots__ = ()
 
 
+class Integers(Sequence[Any]):
+    """Integers, turned into Python objects only when needed."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
+        self._numbers = numbers
+
+    def at(self, places: NDArray[np.int64]) -> list[int]:
+        """Return the integers at some positions."""
+        taken: list[int] = self._numbers.take(places).tolist()
+        return taken
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an integer, or several of them as they are."""
+        return Integers(self._numbers[index]) if isinstance(index, slice) else self._numbers.item(index)
+
+    def __iter__(self) -> Iterator[int]:
+        """Turn all of them into Python objects at once."""
+        return iter(self._numbers.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another sequence holds the same values."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple of the same values, which equals it."""
+        return hash(tuple(self))
+
+
 class _SeriesValues(Sequence[Any]):
     """The values of a large dictionary, turned into Python objects only when needed."""
 
@@ -110,11 +147,7 @@ class _SeriesValues(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._series)
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return _SeriesValues(self._series[index])
         return self._series[int(index)]
@@ -397,6 +430,8 @@ def _values(present: pl.Series | list[str]) -> Sequence[Any]:
     """Return the dictionary as Python values, converted at once if it is small."""
     if isinstance(present, list):
         return OneType(present)
+    if len(present) > _FEW_INTEGERS and type(present.dtype) in _INTEGERS and not present.null_count():
+        return Integers(present.to_numpy())
     return OneType(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
 
 

@@ -345,22 +345,24 @@ def rows_alike(column: pl.Series) -> Alike | None:
 
 def _by_views(column: pl.Series, views: NDArray[np.uint64]) -> Alike | None:
     """Find the rows by views: short texts by all bytes, longer ones by their length and first bytes, as long as these differ."""
-    first, second = np.ascontiguousarray(views[:, 0]), np.ascontiguousarray(views[:, 1])
-    short = first.astype(np.uint32) <= IN_PLACE
+    short = views.view(np.uint32)[:, 0] <= IN_PLACE
     long = len(short) - int(np.count_nonzero(short))
+    hashed = views[:, 1] * _MIXED
     if long:
-        second *= short
-    alike = _in_slots(first ^ (second * _MIXED))
-    if alike is None or not (_same(first, alike.of_row) and _same(second, alike.of_row)):
+        hashed *= short  # of a longer text, the second word is where it is
+    hashed ^= views[:, 0]
+    alike = _in_slots(hashed)
+    if alike is None:
         return None
     if 2 * long > len(short):
         return alike if column[alike.of_row].equals(column) else None
-    rows = np.flatnonzero(~short) if long else ()
-    return alike if not long or column[alike.of_row[rows]].equals(column[rows]) else None
-
-
-def _same(words: NDArray[np.uint64], of_row: NDArray[np.uint32]) -> bool:
-    return bool((words.take(of_row) == words).all())
+    differ = views.take(alike.of_row, axis=0) != views
+    if not long:
+        return None if differ.any() else alike
+    if differ[:, 0].any() or (differ[:, 1] & short).any():
+        return None
+    rows = np.flatnonzero(~short)
+    return alike if column[alike.of_row[rows]].equals(column[rows]) else None
 
 
 def _in_slots(hashed: NDArray[np.uint64]) -> Alike | None:

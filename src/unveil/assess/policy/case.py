@@ -29,7 +29,7 @@ from unveil.project import RuleSet
 from unveil.releases import Record
 from unveil.results import SMALL
 from unveil.run import active_run
-from unveil.sources import Coded, CodedTable, Data, OneType, way_of
+from unveil.sources import Coded, CodedTable, Data, Integers, OneType, way_of
 from unveil.study import Pair, Study, beside
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def _column(values: Sequence[Any], codes: Codes, n: NDArray[np.int64] | None, te
 
 
 def _types(values: Sequence[Any], distinct: int) -> set[type]:
-    return set(map(type, values[: min(distinct, 1) if isinstance(values, OneType) else distinct]))
+    return set(map(type, values[: min(distinct, 1) if isinstance(values, OneType | Integers) else distinct]))
 
 
 def changes(before: Profile, now: Profile) -> tuple[ReleaseChange, ...]:
