@@ -43,7 +43,7 @@ def order_of(keys: NDArray[np.integer[Any]], domain: int) -> NDArray[np.intp]:
     for shift in range(0, max((domain - 1).bit_length(), 1), _DIGIT):
         kind = np.uint8 if (domain - 1) >> shift < 1 << 8 else np.uint16
         digit = (keys >> shift if shift else keys).astype(kind)
-        order = np.argsort(digit, kind="stable") if order is None else order[np.argsort(digit[order], kind="stable")]
+        order = np.argsort(digit, kind="stable") if order is None else order.take(np.argsort(digit.take(order), kind="stable"))
     return np.argsort(keys, kind="stable") if order is None else order
 
 

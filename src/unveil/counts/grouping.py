@@ -91,9 +91,8 @@ def _tallied(keys: _Keys) -> tuple[list[Codes], NDArray[np.int64]]:
         ids, used = keys.ranked()
         return keys.codes_of(used), np.bincount(ids).astype(np.int64, copy=False)
     ordered = _in_order(keys.key, keys.domain)
-    first = _first_of_run(ordered)
-    cells = keys.codes_of(ordered[first])
-    return cells, np.diff(np.flatnonzero(first), append=len(ordered)).astype(np.int64, copy=False)
+    starts = np.flatnonzero(_first_of_run(ordered))
+    return keys.codes_of(ordered.take(starts)), np.diff(starts, append=len(ordered)).astype(np.int64, copy=False)
 
 
 def merged(codes: Sequence[Codes], sizes: Sequence[int], n: NDArray[np.int64]) -> tuple[list[Codes], NDArray[np.int64]]:
@@ -213,7 +212,7 @@ def _alone(codes: Sequence[Codes], sizes: Sequence[int]) -> int:
 def _in_order(key: NDArray[Any], domain: int) -> NDArray[Any]:
     """Return keys in order; `key` may be overwritten."""
     if by_digits(len(key), domain):
-        return key[order_of(key, domain)]
+        return key.take(order_of(key, domain))
     key.sort()
     return key
 

@@ -398,7 +398,7 @@ def _coded_by_sorting(column: pl.Series) -> _Dictionary | None:
         return None
     values = _without_nulls(column)
     order = order_of_values(values)
-    in_order = values[order]
+    in_order = values.take(order)
     begins = np.ones(len(values), dtype=bool)
     np.not_equal(in_order[1:], in_order[:-1], out=begins[1:])
     codes = np.empty(len(values), dtype=np.uint32)

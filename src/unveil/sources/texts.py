@@ -302,6 +302,8 @@ _MOST_ROWS = 1 << 17
 """The largest number of rows of a column that are compared at once."""
 _MOST_TEXTS = 1 << 12
 """The largest number of distinct texts, with which two texts rarely share a slot."""
+_FEW = 32
+"""The number of texts up to which they are read one by one."""
 _SLOTS = 20
 _FACTOR, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
@@ -321,7 +323,8 @@ def coded_alike(column: pl.Series) -> tuple[list[str | None], NDArray[Any]] | No
     first, null = alike.first, column.is_null().to_numpy() if column.null_count() else None
     if null is not None:
         first = first[~null[first]]
-    texts: list[str | None] = column[first].to_list()
+    rows = first.tolist() if len(first) <= _FEW else ()
+    texts: list[str | None] = [column.item(row) for row in rows] if rows else column[first].to_list()
     order = sorted(range(len(texts)), key=texts.__getitem__)  # type: ignore[arg-type]
     size = len(texts) + (null is not None)
     place = np.full(len(column), size - 1, dtype=smallest_unsigned(size))  # that of a null, if there is one
@@ -345,12 +348,13 @@ def rows_alike(column: pl.Series) -> Alike | None:
 
 def _by_views(column: pl.Series, views: NDArray[np.uint64]) -> Alike | None:
     """Find the rows by views: short texts by all bytes, longer ones by their length and first bytes, as long as these differ."""
-    short = views.view(np.uint32)[:, 0] <= IN_PLACE
+    first, hashed = views[:, 0].copy(), views[:, 1].copy()  # so that the next steps read one word after another
+    short = first.astype(np.uint32) <= IN_PLACE
     long = len(short) - int(np.count_nonzero(short))
-    hashed = views[:, 1] * _MIXED
     if long:
         hashed *= short  # of a longer text, the second word is where it is
-    hashed ^= views[:, 0]
+    hashed *= _MIXED
+    hashed ^= first
     alike = _in_slots(hashed)
     if alike is None:
         return None
