@@ -15,7 +15,6 @@ from unveil.assess.policy.safe_harbor import ITEMS, Sighting, sightings
 from unveil.attributes import sides_of
 from unveil.errors import CancelledError, MissingExtraError, UnveilError
 from unveil.formats import counted, jsonable, noun, people
-from unveil.measures import split_rate
 from unveil.models import TOLERANCE, Measured, judged_by_rules, rule_model
 from unveil.partitions import Partition
 from unveil.project import Rule
@@ -251,6 +250,8 @@ def _certain(case: Case, rule: Rule, figures: _Figures) -> Outcome:
 
 def _rate(case: Case, rule: Rule, _: _Figures) -> Outcome:
     """Read a Discrimination Rate: of the key or of named columns, against record identity or a sensitive attribute."""
+    from unveil.measures import split_rate
+
     sensitive = rule.settings["sensitive"]
     if sensitive is True:
         return Outcome(rule, "each sensitive attribute", reason="no sensitive attribute is named")
