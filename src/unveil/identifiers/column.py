@@ -218,10 +218,7 @@ class _Drawn(Sequence[Any]):
     def __getitem__(self, at: slice) -> list[Any]: ...
     def __getitem__(self, at: int | slice) -> Any:
         """Return a value, or several."""
-        if not isinstance(at, slice):
-            return self._values[int(self._order[at])]
-        order = self._order[at]
-        return self._values.at(order) if isinstance(self._values, Integers) else _taken(self._values, order.tolist())
+        return _taken(self._values, self._order[at].tolist()) if isinstance(at, slice) else self._values[int(self._order[at])]
 
     def __iter__(self) -> Iterator[Any]:
         """Take all values at once."""

@@ -7,6 +7,7 @@ released as one, and different values are counted separately.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,6 +24,10 @@ from unveil.sources.texts import PACE, coded_alike, counted_texts, numbered_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    _Array: TypeAlias = array[int]
+else:
+    _Array = array
 
 __all__ = [
     "Coded",
@@ -102,38 +107,10 @@ class OneType(tuple[Any, ...]):
     __slots__ = ()
 
 
-class Integers(Sequence[Any]):
-    """Integers, turned into Python objects only when needed."""
+class Integers(_Array):
+    """Integers as the machine holds them; each is turned into a Python object when it is read."""
 
-    __slots__ = ("_numbers",)
-
-    def __init__(self, numbers: NDArray[np.integer[Any]]) -> None:
-        self._numbers = numbers
-
-    def at(self, places: NDArray[np.int64]) -> list[int]:
-        """Return the integers at some positions."""
-        taken: list[int] = self._numbers.take(places).tolist()
-        return taken
-
-    def __len__(self) -> int:
-        """Return their number."""
-        return len(self._numbers)
-
-    def __getitem__(self, index: Any) -> Any:
-        """Return an integer, or several of them as they are."""
-        return Integers(self._numbers[index]) if isinstance(index, slice) else self._numbers.item(index)
-
-    def __iter__(self) -> Iterator[int]:
-        """Turn all of them into Python objects at once."""
-        return iter(self._numbers.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        """Whether another sequence holds the same values."""
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    def __hash__(self) -> int:
-        """Return the hash of the tuple of the same values, which equals it."""
-        return hash(tuple(self))
+    __slots__ = ()
 
 
 class _SeriesValues(Sequence[Any]):
@@ -431,7 +408,8 @@ def _values(present: pl.Series | list[str]) -> Sequence[Any]:
     if isinstance(present, list):
         return OneType(present)
     if len(present) > _FEW_INTEGERS and type(present.dtype) in _INTEGERS and not present.null_count():
-        return Integers(present.to_numpy())
+        wide = present.dtype == pl.UInt64
+        return Integers("Q" if wide else "q", present.to_numpy().astype(np.uint64 if wide else np.int64, copy=False).tobytes())
     return OneType(present.to_list()) if len(present) <= _AS_TUPLE else _SeriesValues(present)
 
 

@@ -29,14 +29,15 @@ from unveil.project import RuleSet
 from unveil.releases import Record
 from unveil.results import SMALL
 from unveil.run import active_run
-from unveil.sources import Coded, CodedTable, Data, Integers, OneType, way_of
-from unveil.study import Pair, Study, beside
+from unveil.sources import Coded, CodedTable, Data, Integers, OneType
+from unveil.study import Study, beside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from unveil.attacks import Attack
     from unveil.counts import Codes
+    from unveil.study import Pair
 
 __all__ = ["Case", "ColumnProfile", "Counted", "Original", "Profile", "ReleaseChange", "changes", "profile_of"]
 
@@ -53,6 +54,8 @@ class Original:
 
     def __post_init__(self) -> None:
         """Refuse a correspondence stated in two ways, even if no rule needs the original."""
+        from unveil.sources import way_of
+
         ways = self.correspondence
         way_of(ways["id"], ways["link"], same_order=ways["same_order"])
 
@@ -214,6 +217,8 @@ class Case:
         correspondence = self.original.correspondence
         before = before.changed(person=self.original.person, nulls=before.policy)
         own = None if plain == "category" else plain
+        from unveil.study import Pair
+
         return Pair(before, release, sensitive=self.sensitive or None, nulls=own, hierarchies=hierarchies, **correspondence)
 
     @cached_property
