@@ -17,6 +17,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
@@ -107,6 +108,20 @@ def key_place(ledger: str | os.PathLike[str]) -> Path:
     'gate.db.key'
     """
     return Path(f"{os.fspath(ledger)}.key")
+
+
+def _keep_log_ahead(connection: sqlite3.Connection) -> None:
+    """Let changes be logged ahead; SQLite does not wait by itself where two processes open a new ledger at once."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 class Ledger:
@@ -213,7 +228,7 @@ class Ledger:
         place = (os.getpid(), threading.get_ident())
         if place not in self._connections:
             connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            connection.execute("PRAGMA journal_mode=WAL")
+            _keep_log_ahead(connection)
             connection.execute("PRAGMA synchronous=FULL")
             self._connections = {**{at: one for at, one in self._connections.items() if at[0] == place[0]}, place: connection}
         return self._connections[place]
