@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,18 @@ def test_processes_that_race_for_a_budget_get_exactly_what_it_covers(tmp_path: P
     )  # fmt: skip
     assert gate.spent("*")["*"]["differential"] == pytest.approx(0.2)
     assert gate.ledger.verify()["rows"] == 46
+
+
+def test_a_ledger_waits_for_another_that_is_making_the_same_file(tmp_path: Path) -> None:
+    written(tmp_path / "g.db", 0).close()
+    other = sqlite3.connect(tmp_path / "g.db", isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA journal_mode=DELETE")  # as a file is that nobody has opened as a ledger yet
+    other.execute("BEGIN IMMEDIATE")
+    end = threading.Timer(0.3, other.execute, ["COMMIT"])
+    end.start()
+    assert Ledger(tmp_path / "g.db").verify()["rows"] == 0
+    end.join()
+    other.close()
 
 
 ENDLESS = """
